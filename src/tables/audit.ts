@@ -4,8 +4,8 @@ import { teams } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
 
 /**
- * Who changed what, when and why. Written in the transaction of the change itself; a trigger
- * refuses to alter or remove a record.
+ * The record of each change, when and why. Written in the transaction of the change itself; a
+ * trigger refuses to alter or remove a record.
  */
 export const auditLog = pgTable(
   'audit_log',
@@ -22,7 +22,7 @@ export const auditLog = pgTable(
       .references(() => teams.id),
     /** Id of the user who made the change. */
     actor: text('actor').notNull(),
-    /** What was done, such as `model.deploy`. */
+    /** The action, such as `model.deploy`. */
     action: text('action').notNull(),
     /** Id of what was changed. */
     subject: text('subject').notNull(),
@@ -45,5 +45,9 @@ export const auditLog = pgTable(
       .where(
         sql`${table.action} in ('service_account.create', 'service_account.rotate', 'member.delete')`,
       ),
+    // Finds from whom a member has their role.
+    index('audit_log_roles')
+      .on(table.subject)
+      .where(sql`${table.action} in ('member.create', 'member.update')`),
   ],
 )

@@ -1,6 +1,6 @@
 import { check, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { MemberRole } from '../../schemas/members.ts'
-import { idText, isOneOf, moment } from './columns.ts'
+import { idText, matchAllowed, moment } from './columns.ts'
 
 /**
  * Owners of everything else. Written by bootstrap and the operator's command line; never deleted.
@@ -33,7 +33,7 @@ export const users = pgTable(
   (table) => [
     uniqueIndex('users_email').on(table.email),
     index('users_team').on(table.teamId),
-    check('users_role', isOneOf(table.role, MemberRole)),
+    check('users_role', matchAllowed(table.role, MemberRole)),
   ],
 )
 

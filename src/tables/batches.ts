@@ -26,9 +26,11 @@ export const batches = pgTable(
     inputKey: text('input_key').notNull(),
     inputBytes: bigint('input_bytes', { mode: 'number' }).notNull(),
     inputVersion: text('input_version').notNull(),
-    /** Whether the file was sent to the service. */
+    /** Checksums of a file that was sent, of each MiB in turn. */
+    inputSums: integer('input_sums').array().notNull().default(sql`'{}'`),
+    /** True if the file was sent to the service. */
     isUpload: boolean('is_upload').notNull(),
-    /** Whether a file that was sent has been removed after the end of the job. */
+    /** True if a file that was sent has been removed after the end of the job. */
     isInputRemoved: boolean('is_input_removed').notNull().default(false),
     folder: text('folder').notNull(),
     /** The store with the files: only processes that have it work on them. */
@@ -40,14 +42,19 @@ export const batches = pgTable(
     scored: bigint('scored', { mode: 'number' }).notNull().default(0),
     errors: bigint('errors', { mode: 'number' }).notNull().default(0),
     warned: bigint('warned', { mode: 'number' }).notNull().default(0),
+    /** Values that match no bin, by feature. */
+    unmatched: jsonText('unmatched').notNull().default({}),
     /** Numbers of the chunks that have a file of errors. */
     errorChunks: integer('error_chunks').array().notNull().default(sql`'{}'`),
+    /** Checksums of the parts of the results, and of the files of errors. */
+    resultSums: integer('result_sums').array().notNull().default(sql`'{}'`),
+    errorSums: integer('error_sums').array().notNull().default(sql`'{}'`),
     resultBytes: bigint('result_bytes', { mode: 'number' }).notNull().default(0),
-    unknownColumns: jsonText('unknown_columns').notNull().default([]),
+    unknownColumns: jsonText('unknown_columns').notNull().default({ names: [], more: 0 }),
     /** Request that the next chunk is in the log; null before the first chunk. */
     requestId: text('request_id'),
-    /** Secret from which the ids of requests follow; null for a batch of a version before. */
-    requestSeed: text('request_seed'),
+    /** Secret from which the ids of requests follow. */
+    requestSeed: text('request_seed').notNull(),
     createdAt: moment('created_at').notNull(),
   },
   (table) => [index('batches_team').on(table.teamId, table.id)],

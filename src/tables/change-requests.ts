@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { check, index, integer, pgTable, text } from 'drizzle-orm/pg-core'
 import { ChangeRequestState } from '../../schemas/change-requests.ts'
 import { teams } from './auth.ts'
-import { idText, isOneOf, jsonText, moment } from './columns.ts'
+import { idText, jsonText, matchAllowed, moment } from './columns.ts'
 import { deployments } from './deployments.ts'
 
 /**
@@ -19,7 +19,7 @@ export const changeRequests = pgTable(
     deploymentId: idText('deployment_id')
       .notNull()
       .references(() => deployments.id),
-    /** What to do when it is approved, see `DeploymentOrder`. */
+    /** The order to carry out when it is approved, see `DeploymentOrder`. */
     order: jsonText('change_order').notNull(),
     state: text('state').$type<(typeof ChangeRequestState)['static']>().notNull(),
     /** State of the deployment that the request was made for. */
@@ -46,6 +46,6 @@ export const changeRequests = pgTable(
     index('change_requests_team').on(table.teamId, table.id),
     index('change_requests_deployment').on(table.deploymentId, table.id),
     index('change_requests_waiting').on(table.expiresAt).where(sql`${table.state} = 'waiting'`),
-    check('change_requests_state', isOneOf(table.state, ChangeRequestState)),
+    check('change_requests_state', matchAllowed(table.state, ChangeRequestState)),
   ],
 )

@@ -11,7 +11,7 @@ export const idText = customType<{ data: string }>({ dataType: () => 'text colla
  *
  * @param union of literals without a quote
  */
-export function isOneOf(
+export function matchAllowed(
   column: AnyPgColumn,
   { anyOf }: { readonly anyOf: readonly { readonly const: string }[] },
 ): SQL {

@@ -11,7 +11,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { Environment } from '../../schemas/common.ts'
 import { teams } from './auth.ts'
-import { idText, isOneOf, moment } from './columns.ts'
+import { idText, matchAllowed, moment } from './columns.ts'
 import { models } from './models.ts'
 
 /** Scoring endpoints. Written by deploy and by deployment management; never deleted. */
@@ -33,10 +33,12 @@ export const deployments = pgTable(
     shadowMode: boolean('shadow_mode').notNull(),
     /** Refuses applicants with missing or unknown features, whatever their request says. */
     strictMode: boolean('strict_mode').notNull().default(false),
-    /** Whether a change of what it answers waits for a second person. */
+    /** True if a change of what it answers waits for a second person. */
     requireApproval: boolean('require_approval').notNull().default(false),
-    /** Whether a rollback in an emergency need not wait. */
+    /** True if a rollback in an emergency need not wait. */
     emergencyRollback: boolean('emergency_rollback').notNull().default(true),
+    /** Present cut-off of the lender, for reports alone; null: none is known. */
+    cutoff: doublePrecision('cutoff'),
     /** Rises by one with each change that can alter an answer. */
     cacheVersion: integer('cache_version').notNull(),
     createdAt: moment('created_at').notNull(),
@@ -45,7 +47,7 @@ export const deployments = pgTable(
   (table) => [
     index('deployments_team').on(table.teamId, table.id),
     index('deployments_champion').on(table.championModelId),
-    check('deployments_environment', isOneOf(table.environment, Environment)),
+    check('deployments_environment', matchAllowed(table.environment, Environment)),
   ],
 )
 

@@ -27,7 +27,7 @@ export const idempotencyKeys = pgTable(
 )
 
 /**
- * How much is kept of each team, by the hour in which it was kept. Each replica adds what it has
+ * The amount kept of each team, by the hour in which it was kept. Each replica adds what it has
  * kept; a row goes when all that it counts has expired.
  */
 export const idempotencyUsage = pgTable(

@@ -17,7 +17,7 @@ export const jobs = pgTable(
     kind: text('kind').notNull(),
     /** `queued`, `running`, `done`, `failed` or `cancelled`. */
     status: text('status').notNull(),
-    /** What to do, as the kind defines it. */
+    /** The order, as the kind defines it. */
     input: jsonText('input').notNull(),
     /** Null until the job is done. */
     result: jsonText('result'),
@@ -31,9 +31,9 @@ export const jobs = pgTable(
     place: text('place'),
     /** The runner renews it; after that any replica may take the job. */
     leasedUntil: moment('leased_until'),
-    /** How often a run was begun; one that an outage interrupted does not count. */
+    /** Number of times that a run was begun; one that an outage interrupted does not count. */
     attempts: integer('attempts').notNull(),
-    /** How often in a row the database or a store was away during a run. */
+    /** Number of times in a row that the database or a store was away during a run. */
     interruptions: integer('interruptions').notNull().default(0),
     /** Id of the user who started it. */
     createdBy: text('created_by').notNull(),

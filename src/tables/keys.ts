@@ -1,7 +1,7 @@
 import { check, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { Environment } from '../../schemas/common.ts'
 import { teams } from './auth.ts'
-import { idText, isOneOf, moment } from './columns.ts'
+import { idText, matchAllowed, moment } from './columns.ts'
 
 /** API keys, hashed. Written by key management; revocation sets a time, rows are never deleted. */
 export const apiKeys = pgTable(
@@ -36,6 +36,6 @@ export const apiKeys = pgTable(
     uniqueIndex('api_keys_hash').on(table.keyHash),
     index('api_keys_previous_hash').on(table.previousKeyHash),
     index('api_keys_team').on(table.teamId, table.id),
-    check('api_keys_environment', isOneOf(table.environment, Environment)),
+    check('api_keys_environment', matchAllowed(table.environment, Environment)),
   ],
 )

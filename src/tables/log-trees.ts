@@ -13,15 +13,14 @@ export const logTrees = pgTable('log_trees', {
   size: bigint('size', { mode: 'number' }).notNull(),
   /** See `TreeEdge`. */
   edge: bytes('edge').notNull(),
-  /** See `FactsChain`; null until the first drain of a version that has it. */
-  facts: bytes('facts'),
-  /** Leaves in `facts`: fewer than `size` until the drain has added those from before it. */
-  factsSize: bigint('facts_size', { mode: 'number' }).notNull().default(0),
-  untracedUntil: moment('untraced_until'),
+  /** Hash of the chain over the facts of all leaves, see `FactsChain`. */
+  facts: bytes('facts').notNull(),
+  /** See `treeSum`. */
+  sum: bytes('sum').notNull(),
 })
 
 /**
- * What proofs need of the trees. Level 0 has the root of each drained block; levels 8, 16 and so on
+ * Tree nodes that proofs need. Level 0 has the root of each drained block; levels 8, 16 and so on
  * have the roots of complete parts with 2^level leaves. Written by the drain and never changed;
  * rows stay when the records leave, because newer proofs need them.
  */

@@ -24,6 +24,8 @@ export const modelBaselines = pgTable(
     /** Null if a feature counts nobody. */
     meanScore: doublePrecision('mean_score'),
     counts: jsonText('counts').$type<BaselineCounts>().notNull(),
+    /** The user who set it, or registered the model with it. */
+    createdBy: text('created_by').notNull(),
     createdAt: moment('created_at').notNull(),
   },
   (table) => [

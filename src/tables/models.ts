@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
-import { check, index, pgTable, text } from 'drizzle-orm/pg-core'
+import { check, doublePrecision, index, pgTable, text } from 'drizzle-orm/pg-core'
 import { Environment } from '../../schemas/common.ts'
 import { teams } from './auth.ts'
-import { idText, isOneOf, jsonText, moment } from './columns.ts'
+import { idText, jsonText, matchAllowed, moment } from './columns.ts'
 
 /**
  * Registered scorecards. Written by deploy; only `status` changes later; never deleted, because
@@ -24,6 +24,8 @@ export const models = pgTable(
     spec: jsonText('spec').notNull(),
     /** Certificate of a card that was compared with the scores of its tool. */
     parity: jsonText('parity'),
+    /** AUC of the development sample; null: not known. */
+    developmentAuc: doublePrecision('development_auc'),
     /** A user; no reference, because the user may be removed and the record stays. */
     deployedBy: idText('deployed_by').notNull(),
     createdAt: moment('created_at').notNull(),
@@ -32,7 +34,7 @@ export const models = pgTable(
   (table) => [
     index('models_team').on(table.teamId, table.id),
     index('models_version').on(table.teamId, table.name, table.version),
-    check('models_environment', isOneOf(table.environment, Environment)),
+    check('models_environment', matchAllowed(table.environment, Environment)),
     check('models_status', sql`${table.status} in ('active', 'archived')`),
   ],
 )

@@ -14,7 +14,9 @@ import {
 } from 'drizzle-orm/pg-core'
 import { idText, jsonText, moment } from './columns.ts'
 
-/** What a team calls good and bad. A definition that is in use never changes; none is deleted. */
+/**
+ * A team's definitions of good and bad. A definition that is in use never changes; none is deleted.
+ */
 export const outcomeDefinitions = pgTable(
   'outcome_definitions',
   {
@@ -54,8 +56,6 @@ export const outcomeApplicants = pgTable(
     referenceHash: text('reference_hash'),
     /** Position in `results` of the model that answered. */
     served: smallint('served').notNull(),
-    /** Whether the cells are those of the first form of the log. */
-    isFirstForm: boolean('is_first_form').notNull(),
     /** `[model, challenger or null, score, pd, grade, cells]` for each model; null: it failed. */
     results: jsonText('results').notNull(),
     keepUntil: moment('keep_until').notNull(),
@@ -75,7 +75,7 @@ export const outcomeApplicants = pgTable(
 )
 
 /**
- * What became of applicants: append-only. The current outcome of a definition is the one with the
+ * Outcomes of applicants: append-only. The current outcome of a definition is the one with the
  * greatest `as_of`, and of these the one that was recorded last. A trigger refuses to alter a row,
  * and to remove it before its applicant.
  */

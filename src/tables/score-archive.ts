@@ -1,5 +1,6 @@
 import { bigint, boolean, index, integer, pgTable, primaryKey, smallint } from 'drizzle-orm/pg-core'
 import { bytes, idText, jsonText, moment } from './columns.ts'
+import { blockContent, blockPlace } from './score-blocks.ts'
 
 /**
  * The row `log` has the identity of the archive, and which process does its rounds. The file
@@ -54,19 +55,20 @@ export const scoreArchiveFiles = pgTable(
      * place, or it was not used, or its retention is over. `gone`: it was deleted.
      */
     state: idText('state').notNull(),
-    /** Whether `_manifest.json` of the day lists the file. */
+    /** True if `_manifest.json` of the day lists the file. */
     isListed: boolean('is_listed').notNull(),
     archivedAt: moment('archived_at').notNull(),
     /** Since when it has its state. */
     stateAt: moment('state_at').notNull().defaultNow(),
     /**
-     * How often the object of a `gone` file was looked for and deleted: one that was put late can
-     * come back. For a `live` one: whether `_manifest.json` was written again an hour later.
+     * Number of times that the object of a `gone` file was looked for and deleted: one that was put
+     * late can come back. For a `live` one: whether `_manifest.json` was written again an hour
+     * later.
      */
     cleanings: smallint('cleanings').notNull().default(0),
     /** When its object was last read again and compared; null: not since it was written. */
     checkedAt: moment('checked_at'),
-    /** What that has found: `missing` or `damaged`; null: the object was whole. */
+    /** The fault found: `missing` or `damaged`; null: the object was whole. */
     fault: idText('fault'),
   },
   (table) => [index('score_archive_files_day').on(table.day)],
@@ -79,25 +81,14 @@ export const scoreArchiveFiles = pgTable(
 export const scoreArchiveBlocks = pgTable(
   'score_archive_blocks',
   {
-    firstAt: moment('first_at').notNull(),
-    lastAt: moment('last_at').notNull(),
-    idFrom: moment('id_from').notNull(),
-    idTo: moment('id_to').notNull(),
-    blockId: bigint('block_id', { mode: 'number' }).notNull(),
-    records: integer('records').notNull(),
-    applicants: integer('applicants').notNull(),
-    deployments: integer('deployments').array().notNull(),
-    referenceFilter: bytes('reference_filter'),
-    codec: smallint('codec').notNull(),
-    rawBytes: integer('raw_bytes').notNull(),
-    checksum: bigint('checksum', { mode: 'number' }).notNull(),
+    ...blockPlace(),
+    ...blockContent(),
     /** Name of the object that holds its data. */
     fileKey: idText('file_key').notNull(),
-    /** Where its data begin in the object; its sources follow. */
+    /** Offset of its data in the object; its sources follow. */
     dataAt: bigint('data_at', { mode: 'number' }).notNull(),
     dataBytes: integer('data_bytes').notNull(),
-    /** Null: it has none. */
-    sourcesBytes: integer('sources_bytes'),
+    sourcesBytes: integer('sources_bytes').notNull(),
   },
   (table) => [
     primaryKey({ name: 'score_archive_blocks_identity', columns: [table.firstAt, table.blockId] }),

@@ -1,9 +1,39 @@
-import { sql } from 'drizzle-orm'
-import { bigint, boolean, index, integer, pgTable, primaryKey, smallint } from 'drizzle-orm/pg-core'
+import { bigint, integer, pgTable, primaryKey, smallint } from 'drizzle-orm/pg-core'
 import { bytes, idText, moment } from './columns.ts'
 
+/** The columns by which readers find a block, in the database and in the archive. */
+export const blockPlace = () => ({
+  /** When the oldest and the newest request were scored. */
+  firstAt: moment('first_at').notNull(),
+  lastAt: moment('last_at').notNull(),
+  /** Least and greatest time in the request ids. */
+  idFrom: moment('id_from').notNull(),
+  idTo: moment('id_to').notNull(),
+  /** Random. */
+  blockId: bigint('block_id', { mode: 'number' }).notNull(),
+  /** Number of requests. */
+  records: integer('records').notNull(),
+  applicants: integer('applicants').notNull(),
+  /** Hashes of the deployments, see `deploymentHash`. */
+  deployments: integer('deployments').array().notNull(),
+})
+
+/** The columns that say what is in a block, and whether it is whole. */
+export const blockContent = () => ({
+  /** Bloom filter over the references, see `ReferenceFilter`; null without references. */
+  referenceFilter: bytes('reference_filter'),
+  /** See `filterSum` and `indexSum`. */
+  filterSum: bigint('filter_sum', { mode: 'bigint' }).notNull(),
+  indexSum: bytes('index_sum').notNull(),
+  /** Index in `CODECS`. */
+  codec: smallint('codec').notNull(),
+  rawBytes: integer('raw_bytes').notNull(),
+  /** CRC-32 of the raw bytes. */
+  checksum: bigint('checksum', { mode: 'number' }).notNull(),
+})
+
 /**
- * The score log, second form: the requests of one drained batch and one hour of UTC in each row, as
+ * The score log: the requests of one drained batch and one hour of UTC in each row, as
  * compressed columns. Written by the drain, and by the merge that makes large blocks of small ones.
  * Partitioned by day (see its migration: drizzle can't say it); rows leave with their partition.
  *
@@ -12,41 +42,20 @@ import { bytes, idText, moment } from './columns.ts'
 export const scoreBlocks = pgTable(
   'score_blocks',
   {
-    /** When the oldest and the newest request were scored. */
-    firstAt: moment('first_at').notNull(),
-    lastAt: moment('last_at').notNull(),
-    /** Least and greatest time in the request ids. */
-    idFrom: moment('id_from').notNull(),
-    idTo: moment('id_to').notNull(),
-    /** Random. */
-    blockId: bigint('block_id', { mode: 'number' }).notNull(),
-    /** Number of requests. */
-    records: integer('records').notNull(),
-    applicants: integer('applicants').notNull(),
-    /** Hashes of the deployments, see `deploymentHash`. */
-    deployments: integer('deployments').array().notNull(),
-    /** Empty but in blocks of older versions, which had no `score_sums`. */
-    sums: bytes('sums').notNull(),
-    /** False only in those blocks: `score_rollups` does not contain their sums yet. */
-    isSummed: boolean('is_summed').notNull(),
+    ...blockPlace(),
     /** Set once a merged block holds the requests: readers that have listed this one finish. */
     supersededAt: moment('superseded_at'),
-    /** Bloom filter over the references, see `ReferenceFilter`; null without references. */
-    referenceFilter: bytes('reference_filter'),
-    /** Index in `CODECS`. */
-    codec: smallint('codec').notNull(),
-    rawBytes: integer('raw_bytes').notNull(),
-    /** CRC-32 of the raw bytes. */
-    checksum: bigint('checksum', { mode: 'number' }).notNull(),
+    ...blockContent(),
     data: bytes('data').notNull(),
     /**
-     * Which leaves of the trees hold its records, see `readSources`; null from before the trees.
+     * Which leaves of the trees hold its records, see `readSources`.
      */
-    sources: bytes('sources'),
+    sources: bytes('sources').notNull(),
+    /** When it was written, by the clock of the database: `firstAt` is by that of a replica. */
+    drainedAt: moment('drained_at').notNull().defaultNow(),
   },
   (table) => [
     primaryKey({ name: 'score_blocks_identity', columns: [table.firstAt, table.blockId] }),
-    index('score_blocks_unsummed').on(table.firstAt).where(sql`not ${table.isSummed}`),
   ],
 )
 

@@ -1,7 +1,7 @@
 import { check, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { MemberRole } from '../../schemas/members.ts'
 import { teams } from './auth.ts'
-import { idText, isOneOf, moment } from './columns.ts'
+import { idText, matchAllowed, moment } from './columns.ts'
 
 /**
  * Programs that manage a team as a member of a role would. Written by their management; revocation
@@ -33,6 +33,6 @@ export const serviceAccounts = pgTable(
     uniqueIndex('service_accounts_hash').on(table.tokenHash),
     index('service_accounts_previous_hash').on(table.previousTokenHash),
     index('service_accounts_team').on(table.teamId, table.id),
-    check('service_accounts_role', isOneOf(table.role, MemberRole)),
+    check('service_accounts_role', matchAllowed(table.role, MemberRole)),
   ],
 )

@@ -23,9 +23,8 @@ export const signOnIdentities = pgTable(
 )
 
 /**
- * What a session needs to ask the identity provider again. Written by single sign-on and by each
- * refresh; rows go with their user, and when their session
- * has ended.
+ * Facts that a session needs to ask the identity provider again. Written by single sign-on and by
+ * each refresh; rows go with their user, and when their session has ended.
  */
 export const signOnSessions = pgTable(
   'sign_on_sessions',

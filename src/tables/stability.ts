@@ -52,7 +52,7 @@ export const stabilityAlarms = pgTable(
     n: doublePrecision('n'),
     psi: doublePrecision('psi'),
     moved: jsonText('moved').$type<readonly MovedFeature[]>().notNull(),
-    /** What the evaluation stands on; null before the first one. */
+    /** The grounds of the evaluation; null before the first one. */
     basis: jsonText('basis').$type<EvaluationBasis>(),
     evaluatedAt: moment('evaluated_at'),
     /** When the verdict became what it is. */

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { boolean, check, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { DeliveryState } from '../../schemas/webhooks.ts'
 import { teams } from './auth.ts'
-import { bytes, idText, isOneOf, jsonText, moment } from './columns.ts'
+import { bytes, idText, jsonText, matchAllowed, moment } from './columns.ts'
 
 /** Receivers of events. Written by `src/webhooks`; upkeep removes a row after its deliveries. */
 export const webhooks = pgTable(
@@ -24,7 +24,7 @@ export const webhooks = pgTable(
     previousUntil: moment('previous_until'),
     /** Which secret of the service seals both. */
     sealedWith: text('sealed_with').notNull(),
-    /** Whether so many deliveries wait that further events are left out. */
+    /** True if so many deliveries wait that further events are left out. */
     isFull: boolean('is_full').notNull().default(false),
     /** Events that were left out. */
     missedEvents: integer('missed_events').notNull().default(0),
@@ -41,8 +41,8 @@ export const webhooks = pgTable(
 )
 
 /**
- * What happened, written in the transaction of the change itself. A row goes once all of its
- * deliveries are gone. Events that no webhook wants are not stored.
+ * Events, written in the transaction of the change itself. A row goes once all of its deliveries
+ * are gone. Events that no webhook wants are not stored.
  */
 export const webhookEvents = pgTable(
   'webhook_events',
@@ -101,6 +101,6 @@ export const webhookDeliveries = pgTable(
     index('webhook_deliveries_list').on(table.webhookId, table.id),
     index('webhook_deliveries_event').on(table.eventId),
     index('webhook_deliveries_finished').on(table.finishedAt),
-    check('webhook_deliveries_state', isOneOf(table.state, DeliveryState)),
+    check('webhook_deliveries_state', matchAllowed(table.state, DeliveryState)),
   ],
 )

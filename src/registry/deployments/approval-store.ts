@@ -1,17 +1,27 @@
 import { and, desc, eq, gt, lte, or } from 'drizzle-orm'
-import { managerNow } from '../access/manager-store.ts'
-import { lockTeam } from '../audit/lock-team.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import type { Database, Transaction } from '../platform/db/client.ts'
-import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
-import { changeRequests } from '../tables/change-requests.ts'
+import { lockTeam } from '../../identity/audit/lock-team.ts'
+import type { NewAuditRecord } from '../../identity/audit/record.ts'
+import { insertAuditRecord } from '../../identity/audit/writer.ts'
+import type { Database, Transaction } from '../../platform/db/client.ts'
+import {
+  makePage,
+  type Page,
+  type PageRequest,
+  rowsAfter,
+  rowsToRead,
+} from '../../platform/paging.ts'
+import { changeRequests } from '../../tables/change-requests.ts'
 import type { ChangeRequest } from './approval.ts'
-import type { ApprovalStore, ChangeRequestFilter } from './approvals.ts'
-import { requestOf } from './request-writer.ts'
-import { applyChange, readDeployment, readerOf } from './store.ts'
+import type { ChangeRequestFilter, DecisionCommand } from './approvals.ts'
+import type { ChangeReader, Deployment } from './deployment.ts'
+import { readRequest } from './request-writer.ts'
+import { readDecider } from './requesters.ts'
+import type { AuditOf, Changed } from './service.ts'
+import { applyChange, makeReader, readDeployment } from './store.ts'
+import type { Change } from './succession.ts'
 
 /** Requests for approval in PostgreSQL. */
-export class PostgresApprovalStore implements ApprovalStore {
+export class ApprovalStore {
   private readonly db: Database
 
   constructor(db: Database) {
@@ -45,13 +55,19 @@ export class PostgresApprovalStore implements ApprovalStore {
       )
       .orderBy(desc(changeRequests.id))
       .limit(rowsToRead(page))
-    return pageOf(rows.map(requestOf), page)
+    return makePage(rows.map(readRequest), page)
   }
 
   find(teamId: string, requestId: string): Promise<ChangeRequest | null> {
     return findRequest(this.db, teamId, requestId)
   }
 
+  /**
+   * Makes the change of a request, as `DeploymentStore.change` does, and closes the request, in one
+   * transaction. A request for another state is closed as outdated, and nothing else changes.
+   *
+   * @returns null if there is no such request
+   */
   approve({
     teamId,
     requestId,
@@ -63,12 +79,22 @@ export class PostgresApprovalStore implements ApprovalStore {
     decisionAudit,
     outdatedAudit,
     decision,
-  }: Parameters<ApprovalStore['approve']>[0]): ReturnType<ApprovalStore['approve']> {
+  }: DecisionCommand & {
+    readonly at: Date
+    readonly decide: (
+      request: ChangeRequest,
+      present: Deployment,
+      read: ChangeReader,
+    ) => Promise<Change>
+    readonly audit: (request: ChangeRequest) => AuditOf
+    /** Records that the request was for another state. */
+    readonly outdatedAudit: (request: ChangeRequest) => NewAuditRecord
+  }): Promise<{ request: ChangeRequest; changed: Changed } | 'outdated' | null> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
       const request = await findRequest(tx, teamId, requestId)
       if (request === null) return null
-      admit(request, await managerNow(tx, { userId, teamId }))
+      admit(request, await readDecider(tx, { userId, teamId }))
       const present = await readDeployment(tx, teamId, request.deploymentId)
       if (present === null) return null
       if (present.cacheVersion !== request.cacheVersion) {
@@ -77,7 +103,7 @@ export class PostgresApprovalStore implements ApprovalStore {
         await insertAuditRecord(tx, outdatedAudit(request))
         return 'outdated'
       }
-      const change = await decide(request, present, readerOf(tx, teamId))
+      const change = await decide(request, present, makeReader(tx, teamId))
       const ended = {
         ...decision,
         state: 'approved' as const,
@@ -90,6 +116,7 @@ export class PostgresApprovalStore implements ApprovalStore {
     })
   }
 
+  /** @returns null if there is no such request */
   decline({
     teamId,
     requestId,
@@ -97,12 +124,12 @@ export class PostgresApprovalStore implements ApprovalStore {
     admit,
     decision,
     decisionAudit,
-  }: Parameters<ApprovalStore['decline']>[0]): Promise<ChangeRequest | null> {
+  }: DecisionCommand): Promise<ChangeRequest | null> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
       const request = await findRequest(tx, teamId, requestId)
       if (request === null) return null
-      admit(request, await managerNow(tx, { userId, teamId }))
+      admit(request, await readDecider(tx, { userId, teamId }))
       const ended = { ...decision, state: 'declined' as const }
       await close(tx, requestId, ended)
       await insertAuditRecord(tx, decisionAudit(request))
@@ -110,21 +137,28 @@ export class PostgresApprovalStore implements ApprovalStore {
     })
   }
 
+  /** Waiting requests whose time is over, of all teams. */
   async due(at: Date, limit: number): Promise<readonly ChangeRequest[]> {
     const rows = await this.db
       .select()
       .from(changeRequests)
       .where(and(eq(changeRequests.state, 'waiting'), lte(changeRequests.expiresAt, at)))
       .limit(limit)
-    return rows.map(requestOf)
+    return rows.map(readRequest)
   }
 
+  /** @returns false if the request waits no longer */
   expire({
     teamId,
     requestId,
     at,
     decisionAudit,
-  }: Parameters<ApprovalStore['expire']>[0]): Promise<boolean> {
+  }: {
+    readonly teamId: string
+    readonly requestId: string
+    readonly at: Date
+    readonly decisionAudit: (request: ChangeRequest) => NewAuditRecord
+  }): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
       const request = await findRequest(tx, teamId, requestId)
@@ -146,7 +180,7 @@ async function findRequest(
     .select()
     .from(changeRequests)
     .where(and(eq(changeRequests.id, requestId), eq(changeRequests.teamId, teamId)))
-  return row === undefined ? null : requestOf(row)
+  return row === undefined ? null : readRequest(row)
 }
 
 async function close(

@@ -1,22 +1,23 @@
-import type { UserCaller } from '../access/caller.ts'
-import { type PresentManager, requireManager } from '../access/manager.ts'
-import { type AuditAction, type NewAuditRecord, SERVICE } from '../audit/record.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isId } from '../platform/ids/ids.ts'
-import type { Page, PageRequest } from '../platform/paging.ts'
+import { refuseBreakGlass } from '../../http/access/break-glass.ts'
+import type { UserCaller } from '../../http/access/caller.ts'
+import { requireManager } from '../../http/access/manager.ts'
+import { type AuditAction, type NewAuditRecord, SERVICE } from '../../identity/audit/record.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isId } from '../../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../../platform/paging.ts'
 import {
   type ChangeRequest,
   type ChangeRequestState,
   changeRequestNotFound,
+  type Decider,
   outdated,
   refuseRequester,
   requireWaiting,
 } from './approval.ts'
+import type { ApprovalStore } from './approval-store.ts'
 import { decisionRecord } from './decision-record.ts'
-import type { ChangeReader, Deployment } from './deployment.ts'
-import { changeOf } from './order.ts'
-import { type AuditOf, auditOf, type Changed } from './service.ts'
-import type { Change } from './succession.ts'
+import { makeChange } from './order.ts'
+import { makeAudit } from './service.ts'
 
 export interface ChangeRequestFilter {
   readonly deploymentId?: string | undefined
@@ -26,13 +27,13 @@ export interface ChangeRequestFilter {
 }
 
 /** A decision as it is stored. */
-export interface Decision {
+interface Decision {
   readonly decidedBy: string
   readonly decidedAt: Date
   readonly comment: string | null
 }
 
-interface DecisionCommand {
+export interface DecisionCommand {
   readonly teamId: string
   readonly requestId: string
   /** Whoever decides. */
@@ -42,50 +43,16 @@ interface DecisionCommand {
    *
    * @param decider who decides, as they are now; null if they were removed
    */
-  readonly admit: (request: ChangeRequest, decider: PresentManager | null) => void
+  readonly admit: (request: ChangeRequest, decider: Decider | null) => void
   readonly decision: Decision
   readonly decisionAudit: (request: ChangeRequest) => NewAuditRecord
-}
-
-/** What the service needs from the database. */
-export interface ApprovalStore {
-  list(teamId: string, filter: ChangeRequestFilter, page: PageRequest): Promise<Page<ChangeRequest>>
-  find(teamId: string, requestId: string): Promise<ChangeRequest | null>
-  /**
-   * Makes the change of a request, as `DeploymentStore.change` does, and closes the request, in one
-   * transaction. A request for another state is closed as outdated, and nothing else changes.
-   *
-   * @returns null if there is no such request
-   */
-  approve(
-    command: DecisionCommand & {
-      readonly at: Date
-      readonly decide: (
-        request: ChangeRequest,
-        present: Deployment,
-        read: ChangeReader,
-      ) => Promise<Change>
-      readonly audit: (request: ChangeRequest) => AuditOf
-      /** Records that the request was for another state. */
-      readonly outdatedAudit: (request: ChangeRequest) => NewAuditRecord
-    },
-  ): Promise<{ request: ChangeRequest; changed: Changed } | 'outdated' | null>
-  /** @returns null if there is no such request */
-  decline(command: DecisionCommand): Promise<ChangeRequest | null>
-  /** Waiting requests whose time is over, of all teams. */
-  due(at: Date, limit: number): Promise<readonly ChangeRequest[]>
-  /** @returns false if the request waits no longer */
-  expire(command: {
-    readonly teamId: string
-    readonly requestId: string
-    readonly at: Date
-    readonly decisionAudit: (request: ChangeRequest) => NewAuditRecord
-  }): Promise<boolean>
 }
 
 interface ApprovalOptions {
   readonly store: ApprovalStore
   readonly clock: Clock
+  /** Address of the member who only opens the service when nobody else can; null: none. */
+  readonly breakGlassEmail: string | null
   /** Called with the id of each changed deployment, before the response is sent. */
   readonly onChange: (deploymentId: string) => void
 }
@@ -120,7 +87,8 @@ export class ApprovalService {
   /**
    * Approves a request, which makes its change at once. Two decisions on one request never overlap.
    *
-   * @throws AppError `change_request_not_found`, `own_change_request`, `change_request_closed`,
+   * @throws AppError `change_request_not_found`, `insufficient_role`, `own_change_request`,
+   *   `change_request_closed`,
    *   `change_outdated`, and the errors of the order, which leave the request waiting
    */
   async approve(
@@ -136,9 +104,9 @@ export class ApprovalService {
       ...this.decision(actor, requestId, comment, 'change_request.approve'),
       at,
       outdatedAudit: decisionRecord(actor, { action: 'change_request.outdate', epochMs }),
-      decide: (request, present, read) => changeOf(request.order, present, read, at),
+      decide: (request, present, read) => makeChange(request.order, present, read, at),
       audit: ({ id, requestedBy }) =>
-        auditOf(actor, epochMs, { change_request_id: id, requested_by: requestedBy }),
+        makeAudit(actor, epochMs, { change_request_id: id, requested_by: requestedBy }),
     })
     if (approved === null) throw changeRequestNotFound()
     if (approved === 'outdated') throw outdated()
@@ -147,7 +115,8 @@ export class ApprovalService {
   }
 
   /**
-   * @throws AppError `change_request_not_found`, `own_change_request`, `change_request_closed`,
+   * @throws AppError `change_request_not_found`, `insufficient_role`, `own_change_request`,
+   *   `change_request_closed`,
    *   `change_outdated`
    */
   async decline(
@@ -189,7 +158,9 @@ export class ApprovalService {
       requestId,
       userId: actor.userId,
       admit: (request, decider) => {
-        refuseRequester(request, actor.userId, requireManager(decider))
+        const present = requireManager(decider)
+        refuseBreakGlass(present, this.options.breakGlassEmail)
+        refuseRequester(request, present)
         requireWaiting(request, epochMs)
       },
       decision: {

@@ -14,7 +14,7 @@ const DIGEST_BYTES = 6
  *
  * @param subject a request id, or the header's bytes with one character each, as Node reads headers
  */
-export function bucketOf(deploymentId: string, subject: string): number {
+export function findBucket(deploymentId: string, subject: string): number {
   const digest = hash('sha256', Buffer.from(`${deploymentId}:${subject}`, 'latin1'), 'buffer')
   return digest.readUIntBE(0, DIGEST_BYTES) % BUCKETS
 }
@@ -57,7 +57,7 @@ export function allotBuckets(shares: readonly Share[]): number[][] {
       taken++
     }
   }
-  return shares.map((_, owner) => rangesOf(owners, owner))
+  return shares.map((_, owner) => listRanges(owners, owner))
 }
 
 const FREE = -1
@@ -69,7 +69,7 @@ export function* bucketsIn(ranges: readonly number[]): Generator<number> {
   }
 }
 
-function rangesOf(owners: Int32Array, owner: number): number[] {
+function listRanges(owners: Int32Array, owner: number): number[] {
   const ranges: number[] = []
   for (let bucket = 0; bucket < BUCKETS; bucket++) {
     const isOwn = owners[bucket] === owner

@@ -1,8 +1,13 @@
-import { type Actor, type AuditAction, auditRecord, type NewAuditRecord } from '../audit/record.ts'
+import {
+  type Actor,
+  type AuditAction,
+  auditRecord,
+  type NewAuditRecord,
+} from '../../identity/audit/record.ts'
 import type { ChangeRequest } from './approval.ts'
 
-/** What the audit log says of a request that ends. */
-export type EndedRequest = Pick<
+/** The audit log's facts of a request that ends. */
+type EndedRequest = Pick<
   ChangeRequest,
   'id' | 'deploymentId' | 'order' | 'requestedBy' | 'expiresAt'
 >

@@ -1,4 +1,4 @@
-import type { Environment } from '../access/caller.ts'
+import type { Environment } from '../../http/access/caller.ts'
 
 /** A new scoring endpoint; its id is also its slug. */
 export interface NewDeployment {
@@ -54,14 +54,28 @@ export interface Deployment {
   readonly shadowMode: boolean
   /** Rejects applicants with missing or unknown features, whatever their request says. */
   readonly strictMode: boolean
-  /** Whether changes of its models and traffic wait for a second person. */
+  /** True if changes of its models and traffic wait for a second person. */
   readonly requireApproval: boolean
-  /** Whether a rollback with `emergency` need not wait. */
+  /** True if a rollback with `emergency` need not wait. */
   readonly emergencyRollback: boolean
+  /** Present cut-off of the lender: the default of reports, which decides nothing. */
+  readonly cutoff: number | null
   readonly cacheVersion: number
   readonly createdAt: Date
   /** Active challengers, oldest first. */
   readonly challengers: readonly Challenger[]
+}
+
+/** From when on the stability of a deployment is an alarm. */
+export interface AlarmLevels {
+  readonly isOn: boolean
+  /** Index from which a shift is moderate, and from which it is major. */
+  readonly watch: number
+  readonly act: number
+  /** Applicants below which there is no verdict. */
+  readonly nMin: number
+  /** Length of the evaluated period, which ends now. */
+  readonly days: number
 }
 
 /** Lookups that a change may make within its transaction. */
@@ -71,10 +85,17 @@ export interface ChangeReader {
   /** Active models with this version and the champion's name and environment, newest first. */
   modelsOfVersion(deployment: Deployment, version: string): Promise<Candidate[]>
   /**
-   * Ids of approved change requests whose changes a rollback takes away: those since the present
-   * champion came, its own promotion included. The newest first.
+   * Ids of approved change requests that a rollback of the newest promotion takes away: its own and
+   * those since. The newest first. Null if the newest change of the champion was a rollback: then
+   * the previous champion is one that was taken away.
    */
-  approvedSinceChampion(deployment: Pick<Deployment, 'id'>): Promise<readonly string[]>
+  undonePromotion(deployment: Pick<Deployment, 'id'>): Promise<readonly string[] | null>
+  /** The levels of the alarm; null if they were never set. */
+  alarm(deployment: Pick<Deployment, 'id'>): Promise<AlarmLevels | null>
+  /** Id of the reason baseline in force for a model; null if none is. */
+  reasonBaseline(deployment: Pick<Deployment, 'id'>, modelId: string): Promise<string | null>
+  /** Names of the features of models, in the order of each specification, by the model's id. */
+  featureNames(modelIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
 }
 
 /** State of a new deployment in the audit log, beside its name and environment. */
@@ -92,6 +113,11 @@ export function createdState(deployment: NewDeployment) {
 /** State of a deployment in the audit log: enough to recompute every assignment. */
 export type AuditedState = ReturnType<typeof auditedState>
 
+/** Levels of an alarm in the audit log. */
+export function auditedLevels({ isOn, watch, act, nMin, days }: AlarmLevels) {
+  return { is_on: isOn, watch, act, n_min: nMin, days }
+}
+
 export function auditedState(deployment: Deployment) {
   return {
     name: deployment.name,
@@ -102,6 +128,7 @@ export function auditedState(deployment: Deployment) {
     strict_mode: deployment.strictMode,
     require_approval: deployment.requireApproval,
     emergency_rollback: deployment.emergencyRollback,
+    cutoff: deployment.cutoff,
     cache_version: deployment.cacheVersion,
     challengers: deployment.challengers
       .filter(({ isActive }) => isActive)

@@ -1,8 +1,13 @@
-import { type Actor, auditRecord } from '../audit/record.ts'
-import { AppError } from '../errors.ts'
-import { newId } from '../platform/ids/ids.ts'
-import { type ChangeRequest, type Requesters, WAITING_MAX } from './approval.ts'
-import { auditedState, type Deployment } from './deployment.ts'
+import { AppError } from '../../errors.ts'
+import { type Actor, auditRecord } from '../../identity/audit/record.ts'
+import { newId } from '../../platform/ids/ids.ts'
+import {
+  type ChangeRequest,
+  type RequestedState,
+  type Requesters,
+  WAITING_MAX,
+} from './approval.ts'
+import { auditedLevels, auditedState, type Deployment } from './deployment.ts'
 import type { DeploymentOrder } from './order.ts'
 import type { Change } from './succession.ts'
 
@@ -30,8 +35,7 @@ export function newProposal(
     order,
     state: 'waiting',
     cacheVersion: present.cacheVersion,
-    before: auditedState(present),
-    after: auditedState(change.next),
+    ...makeStates(present, change),
     reason: change.reason ?? null,
     requestedBy: actor.userId,
     createdAt: new Date(epochMs),
@@ -64,6 +68,29 @@ export function newProposal(
       }
       const asked = { ...request, requesters: ids, requesterEmails: emails }
       return { request: asked satisfies ChangeRequest, audit }
+    },
+  }
+}
+
+/** The deployment before and after a change, with what else the change sets. */
+function makeStates(
+  present: Deployment,
+  { next, features, alarm, reasonBaseline }: Change,
+): { readonly before: RequestedState; readonly after: RequestedState } {
+  const { modelId: model_id } = reasonBaseline ?? {}
+  const baseline = (baseline_id: string | null) =>
+    model_id === undefined ? {} : { reason_baseline: { model_id, baseline_id } }
+  return {
+    before: {
+      ...auditedState(present),
+      ...(alarm && { alarm: alarm.before && auditedLevels(alarm.before) }),
+      ...baseline(reasonBaseline?.replacedId ?? null),
+    },
+    after: {
+      ...auditedState(next),
+      ...(features && { features }),
+      ...(alarm && { alarm: auditedLevels(alarm.after) }),
+      ...baseline(reasonBaseline?.baselineId ?? null),
     },
   }
 }

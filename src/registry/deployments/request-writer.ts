@@ -1,14 +1,14 @@
 import { and, desc, eq, gt, gte, inArray, ne, sql } from 'drizzle-orm'
-import { SERVICE } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import type { Transaction } from '../platform/db/client.ts'
-import { auditLog } from '../tables/audit.ts'
-import { changeRequests } from '../tables/change-requests.ts'
+import { SERVICE } from '../../identity/audit/record.ts'
+import { insertAuditRecord } from '../../identity/audit/writer.ts'
+import type { Transaction } from '../../platform/db/client.ts'
+import { auditLog } from '../../tables/audit.ts'
+import { changeRequests } from '../../tables/change-requests.ts'
 import type { ChangeRequest } from './approval.ts'
 import { decisionRecord } from './decision-record.ts'
 import type { Deployment } from './deployment.ts'
 import type { DeploymentOrder } from './order.ts'
-import { requestersOf } from './requesters.ts'
+import { readRequesters } from './requesters.ts'
 import type { Proposal } from './service.ts'
 
 /** Orders whose effect a rollback takes away: it changes the champion and ends all challengers. */
@@ -33,7 +33,7 @@ export async function insertRequest(
     .select({ count: sql<number>`count(*)::integer` })
     .from(changeRequests)
     .where(isWaitingFor(present.id, at))
-  const requesters = await requestersOf(tx, { teamId: present.teamId, userId })
+  const requesters = await readRequesters(tx, { teamId: present.teamId, userId })
   const { request, audit } = propose(requesters, row?.count ?? 0)
   await tx.insert(changeRequests).values({
     ...request,
@@ -59,20 +59,25 @@ export async function endOutdated(
     .where(and(isWaitingFor(id, at), ne(changeRequests.cacheVersion, cacheVersion)))
     .returning()
   const change = { action: 'change_request.outdate', epochMs: at.getTime() } as const
-  const recordOf = decisionRecord({ userId: SERVICE, teamId }, change)
-  for (const row of ended) await insertAuditRecord(tx, recordOf(requestOf(row)))
+  const makeRecord = decisionRecord({ userId: SERVICE, teamId }, change)
+  for (const row of ended) await insertAuditRecord(tx, makeRecord(readRequest(row)))
 }
 
 /**
- * Ids of approved requests whose changes a rollback takes away: those since the present champion
- * came, its own promotion included. The newest first.
+ * Ids of approved requests that a rollback of the newest promotion takes away: its own and those
+ * since. The newest first.
+ *
+ * @returns null if the newest change of the champion was a rollback
  */
-export async function approvedSinceChampion(
+export async function undonePromotion(
   tx: Transaction,
   { id }: Pick<Deployment, 'id'>,
-): Promise<readonly string[]> {
+): Promise<readonly string[] | null> {
   const [came] = await tx
-    .select({ version: sql<number>`(${auditLog.after} ->> 'cache_version')::integer` })
+    .select({
+      action: auditLog.action,
+      version: sql<number>`(${auditLog.after} ->> 'cache_version')::integer`,
+    })
     .from(auditLog)
     .where(
       and(
@@ -84,6 +89,7 @@ export async function approvedSinceChampion(
     )
     .orderBy(desc(auditLog.position))
     .limit(1)
+  if (came?.action !== 'deployment.promote') return null
   const rows = await tx
     .select({ id: changeRequests.id })
     .from(changeRequests)
@@ -91,7 +97,7 @@ export async function approvedSinceChampion(
       and(
         eq(changeRequests.deploymentId, id),
         eq(changeRequests.state, 'approved'),
-        gte(changeRequests.appliedVersion, came?.version ?? 0),
+        gte(changeRequests.appliedVersion, came.version),
         inArray(sql`${changeRequests.order} ->> 'action'`, [...UNDOABLE]),
       ),
     )
@@ -101,7 +107,7 @@ export async function approvedSinceChampion(
 }
 
 /** A row as the request that it is. `newProposal` wrote its documents. */
-export function requestOf(row: typeof changeRequests.$inferSelect): ChangeRequest {
+export function readRequest(row: typeof changeRequests.$inferSelect): ChangeRequest {
   return {
     ...row,
     order: row.order as ChangeRequest['order'],

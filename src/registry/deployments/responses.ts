@@ -1,5 +1,6 @@
-import { type ChangeRequest, shownState } from './approval.ts'
-import type { AuditedState, Challenger } from './deployment.ts'
+import { type ChangeRequest, type RequestedState, shownState } from './approval.ts'
+import type { Challenger } from './deployment.ts'
+import type { FeatureChange } from './feature-change.ts'
 import type { Outcome, Succession } from './service.ts'
 
 /** Parts of responses that `/v1` and `/api/v1` share; they differ in the name of a deployment. */
@@ -8,21 +9,29 @@ export function trafficChallenger({ id, model, trafficPct, isActive }: Challenge
   return { id, model_id: model.id, traffic_pct: trafficPct, is_active: isActive }
 }
 
-export function promotedAnswer({ before, after, deactivatedCount }: Succession) {
+/** The property `features` of an answer, where callers have to send something else. */
+export function featuresField(features: FeatureChange | undefined) {
+  if (features === undefined) return {}
+  return { features: { added: [...features.added], removed: [...features.removed] } }
+}
+
+export function promotedAnswer({ before, after, deactivatedCount, features }: Succession) {
   return {
     promoted_model_id: after.champion.id,
     previous_champion_id: before.champion.id,
     challengers_deactivated: deactivatedCount,
     cache_version: after.cacheVersion,
+    ...featuresField(features),
   }
 }
 
-export function rolledBackAnswer({ before, after, deactivatedCount }: Succession) {
+export function rolledBackAnswer({ before, after, deactivatedCount, features }: Succession) {
   return {
     rolled_back_from: { model_id: before.champion.id, version: before.champion.version },
     rolled_back_to: { model_id: after.champion.id, version: after.champion.version },
     challengers_deactivated: deactivatedCount,
     cache_version: after.cacheVersion,
+    ...featuresField(features),
   }
 }
 
@@ -44,26 +53,23 @@ export function changeRequestAnswer(request: ChangeRequest, nowMs: number) {
     decided_at: request.decidedAt?.toISOString() ?? null,
     comment: request.comment,
     applied_cache_version: request.appliedVersion,
+    ...featuresField(request.after.features),
   }
 }
 
-/**
- * The answer of a change: what it did, or 202 with the request that waits for a second person.
- *
- * @param code sets the status
- */
+/** Answers with what a change did, or with 202 and the request that waits for a second person. */
 export function outcomeAnswer<Done, Answer>(
   outcome: Outcome<Done>,
-  code: (status: 202) => unknown,
+  reply: { code(status: 202): unknown },
   answer: (done: Done) => Answer,
 ) {
   if ('done' in outcome) return answer(outcome.done)
-  code(202)
+  reply.code(202)
   const { waiting } = outcome
   return changeRequestAnswer(waiting, waiting.createdAt.getTime())
 }
 
-function stateAnswer({ challengers, ...state }: AuditedState) {
+function stateAnswer({ challengers, features: _features, ...state }: RequestedState) {
   return {
     ...state,
     challengers: challengers.map(({ id, model_id, traffic_pct }) => ({

@@ -1,14 +1,22 @@
-import type { Environment } from '../access/caller.ts'
-import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import { AppError } from '../errors.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isId, newId } from '../platform/ids/ids.ts'
-import type { Page, PageRequest } from '../platform/paging.ts'
+import { AppError } from '../../errors.ts'
+import type { Environment } from '../../http/access/caller.ts'
+import { type Actor, auditRecord, type NewAuditRecord } from '../../identity/audit/record.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isId, newId } from '../../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../../platform/paging.ts'
 import { type ChangeRequest, type Requesters, waitsForApproval } from './approval.ts'
-import { auditedState, type Challenger, type ChangeReader, type Deployment } from './deployment.ts'
-import { changeOf, type DeploymentOrder, type DeploymentSettings, modelOf } from './order.ts'
+import {
+  auditedLevels,
+  auditedState,
+  type Challenger,
+  type ChangeReader,
+  type Deployment,
+} from './deployment.ts'
+import type { FeatureChange } from './feature-change.ts'
+import { type DeploymentOrder, type DeploymentSettings, findModel, makeChange } from './order.ts'
 import { newProposal } from './proposal.ts'
-import { type Change, challengerOf } from './succession.ts'
+import type { DeploymentStore } from './store.ts'
+import { type Change, findChallenger } from './succession.ts'
 import { readTrafficSettings, type TrafficAction, trafficOrder } from './traffic-settings.ts'
 
 /** A deployment in a list. */
@@ -24,32 +32,6 @@ export interface DeploymentSummary {
 
 export interface DeploymentFilter {
   readonly environment?: Environment | undefined
-}
-
-/** What the service needs from the database. */
-export interface DeploymentStore {
-  list(
-    teamId: string,
-    filter: DeploymentFilter,
-    page: PageRequest,
-  ): Promise<Page<DeploymentSummary>>
-  find(teamId: string, deploymentId: string): Promise<Deployment | null>
-  /**
-   * Makes one change in one transaction, together with its audit record and the resulting statuses
-   * of models. No other change in the team overlaps it.
-   *
-   * @param decide derives the next state from the present one; an error rolls everything back
-   * @returns null if the deployment does not exist
-   */
-  change(command: {
-    readonly teamId: string
-    readonly deploymentId: string
-    readonly at: Date
-    /** Whoever makes the change, for the requesters of a proposal. */
-    readonly userId: string
-    readonly decide: (present: Deployment, read: ChangeReader) => Promise<Change | Proposal>
-    readonly audit: AuditOf
-  }): Promise<Changed | Proposed | null>
 }
 
 /** @param consequences new statuses of models, and challengers that ended elsewhere */
@@ -73,7 +55,7 @@ export interface Proposed {
   readonly request: ChangeRequest
 }
 
-/** What became of an order: made, or stored as a request that waits for a second person. */
+/** Result of an order: made, or stored as a request that waits for a second person. */
 export type Outcome<Done> = { readonly done: Done } | { readonly waiting: ChangeRequest }
 
 export interface Changed {
@@ -82,32 +64,42 @@ export interface Changed {
   readonly after: Deployment
   /** See `Change`. */
   readonly challengerId: string | null
+  /** See `Change`. */
+  readonly features: FeatureChange | undefined
   /** Ids of all deployments whose scores the change can alter. */
   readonly touchedIds: readonly string[]
 }
 
-export interface DeploymentOptions {
+interface DeploymentOptions {
   readonly store: DeploymentStore
   readonly clock: Clock
-  /** How long a change waits for a second person. */
+  /** Time for which a change waits for a second person. */
   readonly requestLifeMs: number
   /** Called with the id of each changed deployment, before the response is sent. */
   readonly onChange: (deploymentId: string) => void
 }
 
 /** Result of a traffic request. */
-export interface TrafficChanged {
+interface TrafficChanged {
   readonly action: TrafficAction
   readonly deployment: Deployment
   /** The entry that was added, updated or removed. */
   readonly challenger: Challenger | null
+  readonly features: FeatureChange | undefined
 }
 
 /** Makes an order for the present state, within the transaction of the change. */
-export type OrderPlan = (
+type OrderPlan = (
   present: Deployment,
   read: ChangeReader,
 ) => DeploymentOrder | Promise<DeploymentOrder>
+
+/** The body of a rollback. */
+interface RollbackCommand {
+  readonly reason?: string | undefined
+  readonly emergency?: boolean | undefined
+  readonly accept_features?: boolean | undefined
+}
 
 /** Result of a promotion or a rollback. */
 export interface Succession {
@@ -115,6 +107,7 @@ export interface Succession {
   readonly after: Deployment
   /** Number of deactivated challengers, without the promoted one. */
   readonly deactivatedCount: number
+  readonly features: FeatureChange | undefined
 }
 
 /** Deployments: reads them and changes their models, traffic and settings. */
@@ -166,8 +159,8 @@ export class DeploymentService {
     const newEntryId = newId('ch_', this.options.clock.epochMs())
     const outcome = await this.order(actor, slug, async (present, read) => {
       // 404 takes precedence over 422.
-      if (settings.modelId !== null) await modelOf(read, settings.modelId)
-      if (settings.challengerId !== null) challengerOf(present, settings.challengerId)
+      if (settings.modelId !== null) await findModel(read, settings.modelId)
+      if (settings.challengerId !== null) findChallenger(present, settings.challengerId)
       return trafficOrder(settings, newEntryId)
     })
     const { action } = settings
@@ -176,6 +169,7 @@ export class DeploymentService {
       action,
       deployment: changed.after,
       challenger: challengerIn(changed),
+      features: changed.features,
     }))
   }
 
@@ -188,28 +182,37 @@ export class DeploymentService {
    */
   async promote(actor: Actor, slug: string, plan: OrderPlan): Promise<Outcome<Succession>> {
     const outcome = await this.order(actor, slug, plan)
-    return doneAs(outcome, ({ before, after }) => ({
+    return doneAs(outcome, ({ before, after, features }) => ({
       before,
       after,
+      features,
       deactivatedCount: before.challengers.length - 1,
     }))
   }
 
   /**
    * Brings the previous champion back. An emergency does not wait for a second person, where the
-   * deployment allows that; the audit log says so, and which approved changes it takes away.
+   * deployment allows that and the newest change of the champion was a promotion: so it undoes each
+   * promotion once, and never brings back what a rollback took away. The audit log says so, and
+   * which approved changes it takes away.
    *
    * @throws AppError `deployment_not_found`, `no_rollback_target`, `limit_reached`
    */
   async rollBack(
     actor: Actor,
     slug: string,
-    { reason, emergency = false }: { reason?: string | undefined; emergency?: boolean | undefined },
+    { reason, emergency = false, accept_features: acceptFeatures }: RollbackCommand,
   ): Promise<Outcome<Succession>> {
-    const outcome = await this.order(actor, slug, () => ({ action: 'rollback', reason }), emergency)
-    return doneAs(outcome, ({ before, after }) => ({
+    const outcome = await this.order(
+      actor,
+      slug,
+      () => ({ action: 'rollback', reason, acceptFeatures }),
+      emergency,
+    )
+    return doneAs(outcome, ({ before, after, features }) => ({
       before,
       after,
+      features,
       deactivatedCount: before.challengers.length,
     }))
   }
@@ -230,33 +233,17 @@ export class DeploymentService {
     const at = new Date(epochMs)
     const decide = async (present: Deployment, read: ChangeReader): Promise<Change | Proposal> => {
       const order = await plan(present, read)
-      const change = await changeOf(order, present, read, at)
+      const change = await makeChange(order, present, read, at)
       if (!waitsForApproval(order, present)) return change
       if (isEmergency && present.emergencyRollback) {
-        return { ...change, undoneRequestIds: await read.approvedSinceChampion(present) }
+        const undoneRequestIds = await read.undonePromotion(present)
+        if (undoneRequestIds !== null) return { ...change, undoneRequestIds }
       }
       return newProposal(actor, { order, present, change }, epochMs, this.options.requestLifeMs)
     }
     const extra = isEmergency ? { emergency: true } : {}
-    const outcome = await this.run(actor, slug, decide, auditOf(actor, epochMs, extra))
+    const outcome = await this.run(actor, slug, decide, makeAudit(actor, epochMs, extra))
     return 'request' in outcome ? { waiting: outcome.request } : { done: outcome }
-  }
-
-  /**
-   * Makes a change that `decide` derives from the present state, within the same transaction. It
-   * never waits for a second person.
-   *
-   * @throws AppError `deployment_not_found`, and the errors of `decide`
-   */
-  async change(
-    actor: Actor,
-    slug: string,
-    decide: (present: Deployment, read: ChangeReader) => Promise<Change>,
-  ): Promise<Changed> {
-    const audit = auditOf(actor, this.options.clock.epochMs())
-    const outcome = await this.run(actor, slug, decide, audit)
-    if ('request' in outcome) throw new TypeError('a change without an order was proposed')
-    return outcome
   }
 
   private async run(
@@ -291,24 +278,25 @@ export function doneAs<Done, As>(outcome: Outcome<Done>, as: (done: Done) => As)
  *
  * @param extra what else the records say of the change
  */
-export function auditOf(actor: Actor, epochMs: number, extra: object = {}): AuditOf {
-  return (present, { action, next, reason, undoneRequestIds }, consequences) =>
-    auditRecord(
-      actor,
-      {
-        action,
-        subject: present.id,
-        before: auditedState(present),
-        after: {
-          ...auditedState(next),
-          ...consequences,
-          ...extra,
-          ...(undoneRequestIds && { undone_change_request_ids: undoneRequestIds }),
-        },
-        ...(reason !== undefined && { reason }),
-      },
-      epochMs,
-    )
+export function makeAudit(actor: Actor, epochMs: number, extra: object = {}): AuditOf {
+  return (present, change, consequences) => {
+    const { action, next, reason, features, undoneRequestIds, alarm } = change
+    const subject = present.id
+    if (alarm !== undefined) {
+      const before = alarm.before && auditedLevels(alarm.before)
+      const after = { ...auditedLevels(alarm.after), ...extra }
+      return auditRecord(actor, { action, subject, ...(before && { before }), after }, epochMs)
+    }
+    const after = {
+      ...auditedState(next),
+      ...(features && { features }),
+      ...consequences,
+      ...extra,
+      ...(undoneRequestIds && { undone_change_request_ids: undoneRequestIds }),
+    }
+    const what = { action, subject, before: auditedState(present), after }
+    return auditRecord(actor, { ...what, ...(reason !== undefined && { reason }) }, epochMs)
+  }
 }
 
 /**

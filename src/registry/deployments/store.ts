@@ -1,24 +1,33 @@
-import { and, asc, desc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
-import { lockTeam } from '../audit/lock-team.ts'
-import type { Consequence } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import type { Database, Transaction } from '../platform/db/client.ts'
-import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
-import { challengers, deployments } from '../tables/deployments.ts'
-import { models } from '../tables/models.ts'
-import { reasonBaselinesInForce } from '../tables/reasons.ts'
+import { lockTeam } from '../../identity/audit/lock-team.ts'
+import type { Consequence } from '../../identity/audit/record.ts'
+import { insertAuditRecord } from '../../identity/audit/writer.ts'
+import { askedRow } from '../../platform/db/asked-rows.ts'
+import type { Database, Transaction } from '../../platform/db/client.ts'
+import { parseStoredJson } from '../../platform/json.ts'
+import {
+  makePage,
+  type Page,
+  type PageRequest,
+  rowsAfter,
+  rowsToRead,
+} from '../../platform/paging.ts'
+import { challengers, deployments } from '../../tables/deployments.ts'
+import { models } from '../../tables/models.ts'
+import { putBaselineInForce, readBaselineInForce } from './baseline-in-force.ts'
 import type { Candidate, Challenger, ChangeReader, Deployment } from './deployment.ts'
-import { approvedSinceChampion, endOutdated, insertRequest } from './request-writer.ts'
+import { retireModel, setModelStatus } from './model-status.ts'
+import { endOutdated, insertRequest, undonePromotion } from './request-writer.ts'
 import type {
   AuditOf,
   Changed,
   DeploymentFilter,
-  DeploymentStore,
   DeploymentSummary,
+  Proposal,
   Proposed,
 } from './service.ts'
-import { evaluateAnew } from './stability-evaluations.ts'
+import { evaluateAnew, readLevels, setLevels } from './stability-evaluations.ts'
 import type { Change } from './succession.ts'
 
 const champion = alias(models, 'champion')
@@ -26,7 +35,7 @@ const previousChampion = alias(models, 'previous_champion')
 const challengerModel = alias(models, 'challenger_model')
 
 /** Deployments and their challengers in PostgreSQL. */
-export class PostgresDeploymentStore implements DeploymentStore {
+export class DeploymentStore {
   private readonly db: Database
 
   constructor(db: Database) {
@@ -59,13 +68,20 @@ export class PostgresDeploymentStore implements DeploymentStore {
       )
       .orderBy(desc(deployments.id))
       .limit(rowsToRead(page))
-    return pageOf(rows, page)
+    return makePage(rows, page)
   }
 
   find(teamId: string, deploymentId: string): Promise<Deployment | null> {
     return readDeployment(this.db, teamId, deploymentId)
   }
 
+  /**
+   * Makes one change in one transaction, together with its audit record and the resulting statuses
+   * of models. No other change in the team overlaps it.
+   *
+   * @param decide derives the next state from the present one; an error rolls everything back
+   * @returns null if the deployment does not exist
+   */
   change({
     teamId,
     deploymentId,
@@ -73,12 +89,20 @@ export class PostgresDeploymentStore implements DeploymentStore {
     at,
     decide,
     audit,
-  }: Parameters<DeploymentStore['change']>[0]): Promise<Changed | Proposed | null> {
+  }: {
+    readonly teamId: string
+    readonly deploymentId: string
+    readonly at: Date
+    /** Whoever makes the change, for the requesters of a proposal. */
+    readonly userId: string
+    readonly decide: (present: Deployment, read: ChangeReader) => Promise<Change | Proposal>
+    readonly audit: AuditOf
+  }): Promise<Changed | Proposed | null> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
       const before = await readDeployment(tx, teamId, deploymentId)
       if (before === null) return null
-      const decided = await decide(before, readerOf(tx, teamId))
+      const decided = await decide(before, makeReader(tx, teamId))
       if (!('propose' in decided)) return applyChange(tx, { before, change: decided, at, audit })
       return { request: await insertRequest(tx, decided, { present: before, userId, at }) }
     })
@@ -108,6 +132,7 @@ export async function applyChange(
   await writeChallengers(tx, before, next)
   const touchedIds = [next.id]
   let consequences = await putBaselineInForce(tx, next.id, change)
+  if (change.alarm !== undefined) await setLevels(tx, next, change.alarm.after)
   const effects: Consequence[] = []
   if (next.champion.id !== before.champion.id) {
     const isRestored = await setModelStatus(tx, next.champion.id, 'active', at)
@@ -127,7 +152,8 @@ export async function applyChange(
   await endOutdated(tx, next, at)
   const active = next.challengers.filter(({ isActive }) => isActive)
   const after = { ...next, challengers: active }
-  return { before, after, challengerId: change.challengerId, touchedIds }
+  const { challengerId, features } = change
+  return { before, after, challengerId, features, touchedIds }
 }
 
 /** Uses a single statement, so that the result is a consistent snapshot. */
@@ -147,6 +173,7 @@ export async function readDeployment(
       strictMode: deployments.strictMode,
       requireApproval: deployments.requireApproval,
       emergencyRollback: deployments.emergencyRollback,
+      cutoff: deployments.cutoff,
       cacheVersion: deployments.cacheVersion,
       createdAt: deployments.createdAt,
       champion: { id: champion.id, name: champion.name, version: champion.version },
@@ -178,8 +205,8 @@ export async function readDeployment(
     .leftJoin(challengerModel, eq(challengerModel.id, challengers.modelId))
     .where(and(eq(deployments.id, deploymentId), eq(deployments.teamId, teamId)))
     .orderBy(asc(challengers.id))
-  const [first] = rows
-  if (first === undefined) return null
+  const first = askedRow(rows, ({ id }) => id === deploymentId)
+  if (first === null) return null
   const { challenger: _challenger, model: _model, ...deployment } = first
   return {
     ...deployment,
@@ -190,7 +217,7 @@ export async function readDeployment(
   }
 }
 
-export function readerOf(tx: Transaction, teamId: string): ChangeReader {
+export function makeReader(tx: Transaction, teamId: string): ChangeReader {
   const candidates = (condition: SQL | undefined): Promise<Candidate[]> =>
     tx
       .select({
@@ -214,7 +241,10 @@ export function readerOf(tx: Transaction, teamId: string): ChangeReader {
           eq(models.status, 'active'),
         ),
       ),
-    approvedSinceChampion: (deployment) => approvedSinceChampion(tx, deployment),
+    undonePromotion: (deployment) => undonePromotion(tx, deployment),
+    alarm: ({ id }) => readLevels(tx, id),
+    reasonBaseline: ({ id }, modelId) => readBaselineInForce(tx, id, modelId),
+    featureNames: (modelIds) => readFeatureNames(tx, modelIds),
   }
 }
 
@@ -230,36 +260,11 @@ async function writeDeployment(tx: Transaction, next: Deployment, at: Date): Pro
       strictMode: next.strictMode,
       requireApproval: next.requireApproval,
       emergencyRollback: next.emergencyRollback,
+      cutoff: next.cutoff,
       cacheVersion: next.cacheVersion,
       updatedAt: at,
     })
     .where(eq(deployments.id, next.id))
-}
-
-/** @returns what the audit record says of it */
-async function putBaselineInForce(
-  tx: Transaction,
-  deploymentId: string,
-  { reasonBaseline }: Change,
-): Promise<object> {
-  if (reasonBaseline === undefined) return {}
-  const { modelId, baselineId } = reasonBaseline
-  const table = reasonBaselinesInForce
-  const [replaced] = await tx
-    .select({ baselineId: table.baselineId })
-    .from(table)
-    .where(and(eq(table.deploymentId, deploymentId), eq(table.modelId, modelId)))
-  await tx
-    .insert(table)
-    .values({ deploymentId, modelId, baselineId })
-    .onConflictDoUpdate({ target: [table.deploymentId, table.modelId], set: { baselineId } })
-  return {
-    reason_baseline: {
-      model_id: modelId,
-      baseline_id: baselineId,
-      replaced_baseline_id: replaced?.baselineId ?? null,
-    },
-  }
 }
 
 async function writeChallengers(
@@ -284,111 +289,29 @@ async function writeChallengers(
   }
 }
 
-/** @returns whether the model had another status */
-async function setModelStatus(
+/** Reads the names of the features of models, in the order of each specification. */
+async function readFeatureNames(
   tx: Transaction,
-  modelId: string,
-  status: Candidate['status'],
-  at: Date,
-): Promise<boolean> {
-  const changed = await tx
-    .update(models)
-    .set({ status, updatedAt: at })
-    .where(and(eq(models.id, modelId), ne(models.status, status)))
-    .returning({ id: models.id })
-  return changed.length > 0
-}
-
-/**
- * Archives a model that is no longer the champion, unless it is the champion of another deployment,
- * or a challenger of one that requires approval: nothing ends there without it.
- */
-async function retireModel(
-  tx: Transaction,
-  modelId: string,
-  at: Date,
-): Promise<{ retired: Record<string, 'archived'> } & EndedChallengers> {
-  if ((await isChampion(tx, modelId)) || (await guardedDeploymentOf(tx, modelId)) !== null) {
-    return { retired: {}, ended: [], states: [] }
+  modelIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const names = new Map<string, readonly string[]>()
+  for (const modelId of modelIds) {
+    // One at a time, and as text: a driver would read it with JSON.parse, see `parseStoredJson`.
+    const [row] = await tx
+      .select({ text: sql<string>`${models.spec}::text` })
+      .from(models)
+      .where(inArray(models.id, [modelId]))
+    if (row === undefined) continue
+    names.set(modelId, namesIn(parseStoredJson(row.text)))
   }
-  return { retired: { [modelId]: 'archived' }, ...(await archiveModel(tx, modelId, at)) }
+  return names
 }
 
-/** A challenger that ended because its model was archived, in the form of the audit log. */
-export interface EndedEntry {
-  readonly challenger_id: string
-  readonly deployment_id: string
-}
-
-/** Challengers that ended, and what webhooks hear of their deployments. */
-export interface EndedChallengers {
-  readonly ended: readonly EndedEntry[]
-  readonly states: readonly Consequence[]
-}
-
-export async function isChampion(tx: Transaction, modelId: string): Promise<boolean> {
-  const [anywhere] = await tx
-    .select({ id: deployments.id })
-    .from(deployments)
-    .where(eq(deployments.championModelId, modelId))
-    .limit(1)
-  return anywhere !== undefined
-}
-
-/** Id of a deployment that requires approval and has the model as an active challenger, or null. */
-export async function guardedDeploymentOf(
-  tx: Transaction,
-  modelId: string,
-): Promise<string | null> {
-  const [found] = await tx
-    .select({ id: deployments.id })
-    .from(challengers)
-    .innerJoin(deployments, eq(deployments.id, challengers.deploymentId))
-    .where(
-      and(
-        eq(challengers.modelId, modelId),
-        eq(challengers.isActive, true),
-        eq(deployments.requireApproval, true),
-      ),
-    )
-    .limit(1)
-  return found?.id ?? null
-}
-
-/**
- * Archives a model and ends its challenger entries. The team must be locked.
- *
- * @returns the ended entries, and the deployments that they ended in
- */
-export async function archiveModel(
-  tx: Transaction,
-  modelId: string,
-  at: Date,
-): Promise<EndedChallengers> {
-  await setModelStatus(tx, modelId, 'archived', at)
-  const ended = await tx
-    .update(challengers)
-    .set({ isActive: false })
-    .where(and(eq(challengers.modelId, modelId), eq(challengers.isActive, true)))
-    .returning({ challenger_id: challengers.id, deployment_id: challengers.deploymentId })
-  if (ended.length === 0) return { ended, states: [] }
-  const ids = ended.map(({ deployment_id }) => deployment_id)
-  const states = await tx
-    .update(deployments)
-    .set({ cacheVersion: sql`${deployments.cacheVersion} + 1`, updatedAt: at })
-    .where(inArray(deployments.id, ids))
-    .returning({
-      subject: deployments.id,
-      after: {
-        is_active: deployments.isActive,
-        champion_model_id: deployments.championModelId,
-        previous_champion_model_id: deployments.previousChampionModelId,
-        shadow_mode: deployments.shadowMode,
-        strict_mode: deployments.strictMode,
-        require_approval: deployments.requireApproval,
-        cache_version: deployments.cacheVersion,
-      },
-    })
-  const type = 'deployment.challenger_removed'
-  return { ended, states: states.map((state) => ({ type, ...state })) }
+/** Names none for a specification that was damaged in the database: its model scores nobody. */
+function namesIn(spec: unknown): string[] {
+  const features = (spec as { readonly features?: unknown } | null)?.features
+  if (!Array.isArray(features)) return []
+  return features
+    .map((feature: { readonly name?: unknown } | null) => feature?.name)
+    .filter((name) => typeof name === 'string')
 }

@@ -1,8 +1,9 @@
-import { TRAFFIC_PCT_MAX } from '../../schemas/deployments.ts'
-import type { AuditAction } from '../audit/record.ts'
-import { AppError, type ErrorDetail } from '../errors.ts'
+import { TRAFFIC_PCT_MAX } from '../../../schemas/deployments.ts'
+import { AppError, type ErrorDetail } from '../../errors.ts'
+import type { AuditAction } from '../../identity/audit/record.ts'
 import { allotBuckets } from './buckets.ts'
-import type { Candidate, Challenger, Deployment, ModelRef } from './deployment.ts'
+import type { AlarmLevels, Candidate, Challenger, Deployment, ModelRef } from './deployment.ts'
+import type { FeatureChange } from './feature-change.ts'
 
 /** The next state of a deployment; the store compares it with the present one. */
 export interface Change {
@@ -13,9 +14,26 @@ export interface Change {
   readonly next: Deployment
   readonly reason?: string
   /** Puts a reason baseline in force for a model of the deployment. */
-  readonly reasonBaseline?: { readonly modelId: string; readonly baselineId: string }
+  readonly reasonBaseline?: ReasonBaselineChange
+  /** Sets the levels of its alarm. */
+  readonly alarm?: AlarmChange
+  /** The change in what callers send; absent when they go on as before. */
+  readonly features?: FeatureChange
   /** Approved change requests that it takes away without an approval. */
   readonly undoneRequestIds?: readonly string[]
+}
+
+interface ReasonBaselineChange {
+  readonly modelId: string
+  readonly baselineId: string
+  /** That in force before; null: none was. */
+  readonly replacedId: string | null
+}
+
+interface AlarmChange {
+  /** Null if they were never set. */
+  readonly before: AlarmLevels | null
+  readonly after: AlarmLevels
 }
 
 interface NewChallenger {
@@ -28,7 +46,7 @@ interface NewChallenger {
 }
 
 /** Bounds the cost of a request: in shadow mode every challenger scores it. */
-export const CHALLENGERS_MAX = 10
+const CHALLENGERS_MAX = 10
 
 /** Absorbs the rounding error in a sum of percentages. */
 const ROUNDING = 1e-9
@@ -59,7 +77,7 @@ export function addChallenger(
 
 /** @throws AppError `challenger_not_found` */
 export function removeChallenger(deployment: Deployment, challengerId: string): Change {
-  const { id } = challengerOf(deployment, challengerId)
+  const { id } = findChallenger(deployment, challengerId)
   const challengers = deployment.challengers.map((challenger) =>
     challenger.id === id ? { ...challenger, isActive: false } : challenger,
   )
@@ -72,7 +90,7 @@ export function updateTraffic(
   challengerId: string,
   trafficPct: number,
 ): Change {
-  const { id } = challengerOf(deployment, challengerId)
+  const { id } = findChallenger(deployment, challengerId)
   const changed = deployment.challengers.map((challenger) =>
     challenger.id === id ? { ...challenger, trafficPct } : challenger,
   )
@@ -97,7 +115,7 @@ export function promote(
   challengerId: string,
   reason: string | undefined,
 ): Change {
-  const { model } = challengerOf(deployment, challengerId)
+  const { model } = findChallenger(deployment, challengerId)
   return {
     ...change('deployment.promote', withNewChampion(deployment, model)),
     ...(reason !== undefined && { reason }),
@@ -123,12 +141,25 @@ export function rollBack(deployment: Deployment, reason: string | undefined): Ch
   }
 }
 
+/** Measures the reasons of a model against another baseline. */
+export function setReasonBaseline(
+  deployment: Deployment,
+  reasonBaseline: ReasonBaselineChange,
+): Change {
+  return { ...change('deployment.set_reason_baseline', deployment), reasonBaseline }
+}
+
+/** Sets the levels of the alarm, which alter no score. */
+export function setAlarm(deployment: Deployment, alarm: AlarmChange): Change {
+  return { action: 'deployment.set_alarm', challengerId: null, next: deployment, alarm }
+}
+
 /**
  * Finds an active challenger by its entry id.
  *
  * @throws AppError `challenger_not_found`
  */
-export function challengerOf(deployment: Deployment, challengerId: string): Challenger {
+export function findChallenger(deployment: Deployment, challengerId: string): Challenger {
   const found = deployment.challengers.find(({ id }) => id === challengerId)
   if (found !== undefined) return found
   throw new AppError(
@@ -145,7 +176,7 @@ export function trafficFault(details: readonly ErrorDetail[]): AppError {
   })
 }
 
-/** Increases `cacheVersion`, because each of these changes can alter a score. */
+/** Increases `cacheVersion`, because each of these changes can alter an answer. */
 function change(action: AuditAction, next: Deployment, challengerId: string | null = null): Change {
   return { action, challengerId, next: { ...next, cacheVersion: next.cacheVersion + 1 } }
 }

@@ -1,9 +1,9 @@
-import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../../schemas/deployments.ts'
-import type { ErrorDetail } from '../errors.ts'
+import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../../../schemas/deployments.ts'
+import type { ErrorDetail } from '../../errors.ts'
 import type { DeploymentOrder } from './order.ts'
 import { trafficFault } from './succession.ts'
 
-export const TRAFFIC_ACTIONS = [
+const TRAFFIC_ACTIONS = [
   'add_challenger',
   'remove_challenger',
   'update_traffic',
@@ -12,14 +12,18 @@ export const TRAFFIC_ACTIONS = [
 export type TrafficAction = (typeof TRAFFIC_ACTIONS)[number]
 
 /** The valid fields of a traffic request, and its faults. */
-export interface TrafficSettings {
+interface TrafficSettings {
   readonly action: TrafficAction | null
   readonly modelId: string | null
   readonly challengerId: string | null
   readonly trafficPct: number | null
   readonly shadowMode: boolean | null
+  readonly acceptFeatures: boolean
   readonly faults: readonly ErrorDetail[]
 }
+
+/** May stand beside every action. */
+export const ACCEPT_FEATURES = 'accept_features'
 
 type Field = 'model_id' | 'challenger_id' | 'traffic_pct' | 'shadow_mode'
 
@@ -29,7 +33,7 @@ const FIELDS_OF: Readonly<Record<TrafficAction, readonly Field[]>> = {
   update_traffic: ['challenger_id', 'traffic_pct'],
   toggle_shadow: ['shadow_mode'],
 }
-const KNOWN_FIELDS = new Set(['action', ...Object.values(FIELDS_OF).flat()])
+const KNOWN_FIELDS = new Set(['action', ACCEPT_FEATURES, ...Object.values(FIELDS_OF).flat()])
 
 /**
  * Reads the body of a traffic request. It collects faults instead of throwing, because a 404 for a
@@ -50,6 +54,10 @@ export function readTrafficSettings(body: unknown): TrafficSettings {
   for (const name of Object.keys(fields)) {
     if (!KNOWN_FIELDS.has(name)) faults.push({ path: name, message: 'is not a known property' })
   }
+  const { [ACCEPT_FEATURES]: acceptFeatures = false } = fields
+  if (!isBoolean(acceptFeatures)) {
+    faults.push({ path: ACCEPT_FEATURES, message: 'must be true or false' })
+  }
   const wanted = action === null ? [] : FIELDS_OF[action]
   const read = <Value>(field: Field, isRight: (value: unknown) => value is Value, what: string) => {
     if (!wanted.includes(field)) return null
@@ -69,6 +77,7 @@ export function readTrafficSettings(body: unknown): TrafficSettings {
       `a number from ${TRAFFIC_PCT_MIN} to ${TRAFFIC_PCT_MAX}`,
     ),
     shadowMode: read('shadow_mode', isBoolean, 'true or false'),
+    acceptFeatures: acceptFeatures === true,
     faults,
   }
 }
@@ -80,7 +89,7 @@ export function readTrafficSettings(body: unknown): TrafficSettings {
  * @throws AppError `invalid_traffic_config`
  */
 export function trafficOrder(settings: TrafficSettings, newEntryId: string): DeploymentOrder {
-  const { faults, modelId, challengerId, trafficPct, shadowMode } = settings
+  const { faults, modelId, challengerId, trafficPct, shadowMode, acceptFeatures } = settings
   if (faults.length > 0) throw trafficFault(faults)
   if (modelId !== null && trafficPct !== null) {
     return {
@@ -90,12 +99,15 @@ export function trafficOrder(settings: TrafficSettings, newEntryId: string): Dep
       trafficPct,
       shadowMode: null,
       isLimited: true,
+      acceptFeatures,
     }
   }
-  if (challengerId === null) return { action: 'toggle_shadow', shadowMode: shadowMode === true }
+  if (challengerId === null) {
+    return { action: 'toggle_shadow', shadowMode: shadowMode === true, acceptFeatures }
+  }
   return trafficPct === null
-    ? { action: 'remove_challenger', challengerId }
-    : { action: 'update_traffic', challengerId, trafficPct }
+    ? { action: 'remove_challenger', challengerId, acceptFeatures }
+    : { action: 'update_traffic', challengerId, trafficPct, acceptFeatures }
 }
 
 const NOTHING = {
@@ -104,6 +116,7 @@ const NOTHING = {
   challengerId: null,
   trafficPct: null,
   shadowMode: null,
+  acceptFeatures: false,
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string'

@@ -2,7 +2,7 @@ import type { Deployed } from './service.ts'
 
 /** The part of a deploy that its response shows. */
 type DeployedAnswer = Omit<Deployed, 'model'> & {
-  readonly model: Pick<Deployed['model'], 'id' | 'name' | 'version'>
+  readonly model: Pick<Deployed['model'], 'id' | 'name' | 'version' | 'specSha256'>
 }
 
 /**
@@ -15,6 +15,7 @@ export function deployedFields({ model, deployment, warnings }: DeployedAnswer, 
     model_id: model.id,
     name: model.name,
     version: model.version,
+    spec_sha256: model.specSha256,
     deployment: deployment && {
       id: deployment.id,
       slug: deployment.id,

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import { errorResponses } from '../../schemas/errors.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
 import {
   DeployRequest,
   DeployResult,
@@ -10,15 +10,15 @@ import {
   type ParityProof,
   UpdatedModel,
   UpdateModelRequest,
-} from '../../schemas/models.ts'
-import { ANY_MEMBER, DEPLOYERS, OWNER_OR_ADMIN } from '../access/caller.ts'
-import { userCaller } from '../access/request-caller.ts'
-import { addressedUrl } from '../http/addressed-url.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
-import { sendList } from '../http/list.ts'
-import { JSON_TYPE } from '../http/reply.ts'
+} from '../../../schemas/models.ts'
+import { ANY_MEMBER, DEPLOYERS, OWNER_OR_ADMIN } from '../../http/access/caller.ts'
+import { userCaller } from '../../http/access/request-caller.ts'
+import { addressedUrl } from '../../http/addressed-url.ts'
+import { readBodyLimit } from '../../http/body-limit.ts'
+import { sendList } from '../../http/list.ts'
+import { JSON_TYPE } from '../../http/reply.ts'
 import { deployedFields } from './responses.ts'
-import type { Model, ModelService } from './service.ts'
+import { type Model, type ModelService, sha256 } from './service.ts'
 
 interface ModelRouteOptions {
   readonly models: ModelService
@@ -41,7 +41,12 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
         body: DeployRequest,
         response: { 200: DeployResult, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
       },
-      config: { operation: 'models.deploy', access: DEPLOYERS, takesIdempotencyKey: true },
+      config: {
+        operation: 'models.deploy',
+        access: DEPLOYERS,
+        takesIdempotencyKey: true,
+        takesCard: true,
+      },
     },
     async (request) => {
       const { spec, environment, description, auto_deploy: autoDeploy, ...check } = request.body
@@ -93,14 +98,15 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
       const fields = JSON.stringify(listedModel(model)).slice(0, -1)
       // Sends the stored bytes; parsing and serialising again might alter them.
       const parity = parityText === null ? '' : `,"parity":${parityText}`
-      return reply.type(JSON_TYPE).send(`${fields},"spec":${specText}${parity}}`)
+      const hash = `"spec_sha256":"${sha256(specText)}"`
+      return reply.type(JSON_TYPE).send(`${fields},${hash},"spec":${specText}${parity}}`)
     },
   )
 
   app.patch(
     '/v1/models/:id',
     {
-      bodyLimit: bodyLimitOf(app, BODY_BYTES_MAX),
+      bodyLimit: readBodyLimit(app, BODY_BYTES_MAX),
       schema: {
         params: ModelParams,
         body: UpdateModelRequest,

@@ -1,17 +1,20 @@
-import type { BaselineCounts } from '../../schemas/baselines.ts'
-import type { Environment, UserCaller } from '../access/caller.ts'
-import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import { createdState, type NewDeployment } from '../deployments/deployment.ts'
+import { createHash } from 'node:crypto'
+import type { BaselineCounts } from '../../../schemas/baselines.ts'
 import {
-  checkSpec,
+  checkSteps,
   DEFAULT_SPEC_VERSION,
   type ScorecardSpec,
   type SpecIssue,
-} from '../engine/index.ts'
-import { AppError } from '../errors.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isId, newId } from '../platform/ids/ids.ts'
-import type { Page, PageRequest } from '../platform/paging.ts'
+} from '../../engine/index.ts'
+import { AppError } from '../../errors.ts'
+import type { Environment, UserCaller } from '../../http/access/caller.ts'
+import { type Actor, auditRecord } from '../../identity/audit/record.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isId, newId } from '../../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../../platform/paging.ts'
+import { runInTurns } from '../../platform/turn-taker.ts'
+import { createdState, type NewDeployment } from '../deployments/deployment.ts'
+import type { ModelStore } from './store.ts'
 
 export interface NewModel {
   readonly id: string
@@ -22,8 +25,13 @@ export interface NewModel {
   readonly environment: Environment
   readonly status: 'active'
   readonly description: string | null
-  /** The specification as it was sent, including unknown properties. */
-  readonly spec: object
+  /**
+   * The specification, with unknown properties, in the order in which they were sent. It is without
+   * white space, and its numbers are in their shortest form.
+   */
+  readonly specText: string
+  /** Over this text. */
+  readonly specSha256: string
   /** Certificate that it gives the same scores as the tool it comes from, or null. */
   readonly parity: object | null
   readonly deployedBy: string
@@ -31,7 +39,7 @@ export interface NewModel {
   readonly updatedAt: Date
 }
 
-type ModelStatus = 'active' | 'archived'
+export type ModelStatus = 'active' | 'archived'
 
 /** A registered model without its spec, which can be large. */
 export interface Model {
@@ -59,38 +67,6 @@ export interface ModelFilter {
   readonly status?: ModelStatus | undefined
 }
 
-/** What the service needs from the database. */
-export interface ModelStore {
-  list(teamId: string, filter: ModelFilter, page: PageRequest): Promise<Page<Model>>
-  find(teamId: string, modelId: string): Promise<StoredModel | null>
-  /** Id of the team that owns the model, or null. */
-  teamOf(modelId: string): Promise<string | null>
-  /**
-   * Sets a model's status in one transaction with its audit record. Archiving also ends the model's
-   * challenger entries. No other change in the team overlaps it.
-   *
-   * @param command.audit describes the change from the old state and the ended entries
-   * @returns null if the model does not exist; `isChampion` if it therefore can't be archived;
-   *   `guardedBy` if it is a challenger of this deployment, which requires approval
-   */
-  setStatus(command: {
-    readonly teamId: string
-    readonly modelId: string
-    readonly status: ModelStatus
-    readonly at: Date
-    readonly audit: (before: Model, consequences: object) => NewAuditRecord
-  }): Promise<StatusChange | null>
-  /** Adds a model, what belongs to it, and their audit records in one transaction. */
-  register(
-    model: NewModel,
-    parts: {
-      readonly deployment: NewDeployment | null
-      readonly baseline: ImportedBaseline | null
-    },
-    audit: readonly NewAuditRecord[],
-  ): Promise<void>
-}
-
 export type StatusChange =
   | { readonly isChampion: true }
   | { readonly isChampion: false; readonly guardedBy: string }
@@ -107,6 +83,8 @@ export interface SampleCheckInput {
   readonly sample?: string
   readonly score_column?: string
   readonly tolerance?: number
+  readonly check_id?: string
+  readonly accept_unreached?: boolean
 }
 
 /** A development sample that was counted by bin and score band. */
@@ -121,6 +99,7 @@ export interface CheckedSample {
   readonly certificate: object
   /** Becomes the baseline of the model. */
   readonly sample: CountedSample | null
+  readonly warnings: readonly SpecIssue[]
 }
 
 /** The baseline that a new model gets from the sample that it was checked with. */
@@ -129,15 +108,16 @@ export interface ImportedBaseline extends CountedSample {
   readonly teamId: string
   readonly modelId: string
   readonly origin: 'import'
+  readonly createdBy: string
   readonly createdAt: Date
 }
 
 /** Compares specifications with samples. */
 export interface SampleChecker {
   /**
-   * @returns what to store with the model, or null without a sample
+   * @returns what to store with the model, or null without a sample and a check
    * @throws AppError `invalid_spec` if the sample can't be read, `parity_failed` if a row differs,
-   *   `unavailable` and `invalid_request` like an import
+   *   `unavailable` and `invalid_request` like an import; the latter for another `check_id`
    */
   check(teamId: string, check: SampleCheckInput): Promise<CheckedSample | null>
 }
@@ -156,7 +136,7 @@ interface DeployCommand {
   readonly spec: unknown
   readonly environment: Environment
   readonly description: string | null
-  /** Whether the model becomes the champion of a new deployment. */
+  /** True if the model becomes the champion of a new deployment. */
   readonly autoDeploy: boolean
   /** Certificate of a checked import. */
   readonly parity?: object | null
@@ -188,7 +168,7 @@ export class ModelService {
    *   `SampleChecker`
    */
   async deploy(caller: UserCaller, input: DeployCommand): Promise<Deployed> {
-    const check = checkSpec(input.spec)
+    const check = await runInTurns(checkSteps(input.spec))
     if (!check.ok) {
       const count = check.faultCount
       const message = `the scorecard specification has ${count} ${count === 1 ? 'fault' : 'faults'}`
@@ -198,9 +178,10 @@ export class ModelService {
     const checked =
       input.parity == null
         ? await this.options.samples.check(caller.teamId, { spec, ...input.check })
-        : { certificate: input.parity, sample: input.sample ?? null }
+        : { certificate: input.parity, sample: input.sample ?? null, warnings: [] }
     const epochMs = this.options.clock.epochMs()
     const now = new Date(epochMs)
+    const specText = JSON.stringify(spec)
     const model: NewModel = {
       id: newId('mod_', epochMs),
       teamId: caller.teamId,
@@ -210,16 +191,24 @@ export class ModelService {
       environment: input.environment,
       status: 'active',
       description: input.description,
-      spec,
+      specText,
+      specSha256: sha256(specText),
       parity: checked?.certificate ?? null,
       deployedBy: caller.userId,
       createdAt: now,
       updatedAt: now,
     }
-    const deployment = input.autoDeploy ? firstDeploymentOf(model) : null
-    const baseline = baselineOf(model, checked?.sample ?? null)
-    const { id, name, version, environment, description, parity } = model
-    const after = { name, version, environment, description, ...(parity && { parity }) }
+    const deployment = input.autoDeploy ? makeFirstDeployment(model) : null
+    const baseline = makeBaseline(model, checked?.sample ?? null)
+    const { id, name, version, environment, description, specSha256, parity } = model
+    const after = {
+      name,
+      version,
+      environment,
+      description,
+      spec_sha256: specSha256,
+      ...(parity && { parity }),
+    }
     const audit = [auditRecord(caller, { action: 'model.deploy', subject: id, after }, epochMs)]
     if (deployment !== null) {
       const created = { name, environment, ...createdState(deployment) }
@@ -231,7 +220,9 @@ export class ModelService {
       audit.push(auditRecord(caller, change, epochMs))
     }
     await this.options.store.register(model, { deployment, baseline }, audit)
-    return { model, deployment, warnings: check.warnings }
+    // All processes load it before it is asked for.
+    if (deployment !== null) this.options.onChange(deployment.id)
+    return { model, deployment, warnings: [...check.warnings, ...(checked?.warnings ?? [])] }
   }
 
   list(teamId: string, filter: ModelFilter, page: PageRequest): Promise<Page<Model>> {
@@ -250,8 +241,8 @@ export class ModelService {
    *
    * @throws AppError `model_not_found`
    */
-  async teamOf(modelId: string): Promise<string> {
-    const teamId = isId(modelId, 'mod_') ? await this.options.store.teamOf(modelId) : null
+  async findTeam(modelId: string): Promise<string> {
+    const teamId = isId(modelId, 'mod_') ? await this.options.store.findTeam(modelId) : null
     if (teamId === null) throw modelNotFound()
     return teamId
   }
@@ -297,24 +288,29 @@ export class ModelService {
   }
 }
 
+/** Hashes the text of a specification, in hex. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
 /** The same for a model that is absent and for one of another team. */
 export function modelNotFound(): AppError {
   return new AppError('model_not_found', 'there is no model with this id')
 }
 
 /** The applicants of the sample that a model was checked with are its development sample. */
-function baselineOf(
-  { id: modelId, teamId, createdAt }: NewModel,
+function makeBaseline(
+  { id: modelId, teamId, deployedBy: createdBy, createdAt }: NewModel,
   sample: CountedSample | null,
 ): ImportedBaseline | null {
   if (sample === null) return null
   const id = newId('bsl_', createdAt.getTime())
   const { n, meanScore, counts } = sample
-  return { id, teamId, modelId, origin: 'import', n, meanScore, counts, createdAt }
+  return { id, teamId, modelId, origin: 'import', n, meanScore, counts, createdBy, createdAt }
 }
 
 /** The deployment that a new model gets for its own. */
-export function firstDeploymentOf(
+export function makeFirstDeployment(
   model: Pick<NewModel, 'teamId' | 'name' | 'environment' | 'id' | 'createdAt'>,
 ): NewDeployment {
   return {

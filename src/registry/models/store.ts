@@ -1,17 +1,28 @@
 import { and, desc, eq, sql } from 'drizzle-orm'
-import { lockTeam } from '../audit/lock-team.ts'
-import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import { archiveModel, guardedDeploymentOf, isChampion } from '../deployments/store.ts'
-import type { Database, Transaction } from '../platform/db/client.ts'
-import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
-import { deployments } from '../tables/deployments.ts'
-import { modelBaselines } from '../tables/model-baselines.ts'
-import { models } from '../tables/models.ts'
+import pLimit from 'p-limit'
+import { lockTeam } from '../../identity/audit/lock-team.ts'
+import type { NewAuditRecord } from '../../identity/audit/record.ts'
+import { insertAuditRecord } from '../../identity/audit/writer.ts'
+import { askedRow } from '../../platform/db/asked-rows.ts'
+import type { Database, Transaction } from '../../platform/db/client.ts'
+import {
+  makePage,
+  type Page,
+  type PageRequest,
+  rowsAfter,
+  rowsToRead,
+} from '../../platform/paging.ts'
+import { takeTurn } from '../../platform/turn-taker.ts'
+import { deployments } from '../../tables/deployments.ts'
+import { modelBaselines } from '../../tables/model-baselines.ts'
+import { models } from '../../tables/models.ts'
+import type { NewDeployment } from '../deployments/deployment.ts'
+import { archiveModel, findGuardedDeployment, isChampion } from '../deployments/model-status.ts'
 import type {
+  ImportedBaseline,
   Model,
   ModelFilter,
-  ModelStore,
+  ModelStatus,
   NewModel,
   StatusChange,
   StoredModel,
@@ -31,20 +42,29 @@ const COLUMNS = {
 }
 
 /** Models in PostgreSQL. */
-export class PostgresModelStore implements ModelStore {
+export class ModelStore {
   private readonly db: Database
+  /** A large card takes memory and some milliseconds: many at once would hold up scores. */
+  private readonly reading = pLimit(2)
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /** Adds a model, what belongs to it, and their audit records in one transaction. */
   async register(
     model: NewModel,
-    { deployment, baseline }: Parameters<ModelStore['register']>[1],
+    {
+      deployment,
+      baseline,
+    }: {
+      readonly deployment: NewDeployment | null
+      readonly baseline: ImportedBaseline | null
+    },
     audit: readonly NewAuditRecord[],
   ): Promise<void> {
     await this.db.transaction(async (tx) => {
-      await tx.insert(models).values(model)
+      await tx.insert(models).values({ ...model, spec: sql`${model.specText}::json` })
       if (baseline !== null) await tx.insert(modelBaselines).values(baseline)
       if (deployment !== null) await tx.insert(deployments).values(deployment)
       for (const record of audit) await insertAuditRecord(tx, record)
@@ -69,11 +89,15 @@ export class PostgresModelStore implements ModelStore {
       )
       .orderBy(desc(models.id))
       .limit(rowsToRead(page))
-    return pageOf(rows, page)
+    return makePage(rows, page)
   }
 
-  async find(teamId: string, modelId: string): Promise<StoredModel | null> {
-    const [row] = await this.db
+  find(teamId: string, modelId: string): Promise<StoredModel | null> {
+    return this.reading(() => this.read(teamId, modelId))
+  }
+
+  private async read(teamId: string, modelId: string): Promise<StoredModel | null> {
+    const rows = await this.db
       // Reads JSON as text, because a driver would parse it with JSON.parse; see `parseJson`.
       .select({
         ...COLUMNS,
@@ -82,12 +106,16 @@ export class PostgresModelStore implements ModelStore {
       })
       .from(models)
       .where(and(eq(models.id, modelId), eq(models.teamId, teamId)))
-    if (row === undefined) return null
+    const row = askedRow(rows, ({ id }) => id === modelId)
+    if (row === null) return null
+    // To hash a large card and to write its answer takes some milliseconds.
+    await takeTurn()
     const { specText, parityText, ...model } = row
     return { model, specText, parityText }
   }
 
-  async teamOf(modelId: string): Promise<string | null> {
+  /** Id of the team that owns the model, or null. */
+  async findTeam(modelId: string): Promise<string | null> {
     const [row] = await this.db
       .select({ teamId: models.teamId })
       .from(models)
@@ -95,20 +123,34 @@ export class PostgresModelStore implements ModelStore {
     return row?.teamId ?? null
   }
 
+  /**
+   * Sets a model's status in one transaction with its audit record. Archiving also ends the model's
+   * challenger entries. No other change in the team overlaps it.
+   *
+   * @param command.audit describes the change from the old state and the ended entries
+   * @returns null if the model does not exist; `isChampion` if it therefore can't be archived;
+   *   `guardedBy` if it is a challenger of this deployment, which requires approval
+   */
   setStatus({
     teamId,
     modelId,
     status,
     at,
     audit,
-  }: Parameters<ModelStore['setStatus']>[0]): Promise<StatusChange | null> {
+  }: {
+    readonly teamId: string
+    readonly modelId: string
+    readonly status: ModelStatus
+    readonly at: Date
+    readonly audit: (before: Model, consequences: object) => NewAuditRecord
+  }): Promise<StatusChange | null> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
       const before = await readModel(tx, teamId, modelId)
       if (before === null) return null
       if (before.status === status) return { isChampion: false, model: before, touchedIds: [] }
       if (status === 'archived' && (await isChampion(tx, modelId))) return { isChampion: true }
-      const guardedBy = status === 'archived' ? await guardedDeploymentOf(tx, modelId) : null
+      const guardedBy = status === 'archived' ? await findGuardedDeployment(tx, modelId) : null
       if (guardedBy !== null) return { isChampion: false, guardedBy }
       const { ended, states } =
         status === 'archived' ? await archiveModel(tx, modelId, at) : { ended: [], states: [] }
@@ -133,9 +175,9 @@ export async function readModel(
   teamId: string,
   modelId: string,
 ): Promise<Model | null> {
-  const [row] = await tx
+  const rows = await tx
     .select(COLUMNS)
     .from(models)
     .where(and(eq(models.id, modelId), eq(models.teamId, teamId)))
-  return row ?? null
+  return askedRow(rows, ({ id }) => id === modelId)
 }

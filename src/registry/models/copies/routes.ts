@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { CopyModelRequest } from '../../../schemas/copies.ts'
-import { errorResponses } from '../../../schemas/errors.ts'
-import { DeployResult } from '../../../schemas/models.ts'
-import { DEPLOYERS } from '../../access/caller.ts'
-import { userCaller } from '../../access/request-caller.ts'
-import { addressedUrl } from '../../http/addressed-url.ts'
-import { bodyLimitOf } from '../../http/body-limit.ts'
+import { CopyModelRequest } from '../../../../schemas/copies.ts'
+import { errorResponses } from '../../../../schemas/errors.ts'
+import { DeployResult } from '../../../../schemas/models.ts'
+import { DEPLOYERS } from '../../../http/access/caller.ts'
+import { userCaller } from '../../../http/access/request-caller.ts'
+import { addressedUrl } from '../../../http/addressed-url.ts'
+import { readBodyLimit } from '../../../http/body-limit.ts'
 import { deployedFields } from '../responses.ts'
 import type { ModelCopyService } from './service.ts'
 
@@ -27,7 +27,7 @@ export const modelCopyRoutes: FastifyPluginAsyncTypebox<ModelCopyRouteOptions> =
   app.post(
     '/v1/models/:id/copies',
     {
-      bodyLimit: bodyLimitOf(app, BODY_BYTES_MAX),
+      bodyLimit: readBodyLimit(app, BODY_BYTES_MAX),
       schema: {
         params: ModelParams,
         body: CopyModelRequest,

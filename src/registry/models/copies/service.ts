@@ -1,54 +1,44 @@
-import type { Environment, UserCaller } from '../../access/caller.ts'
-import { auditRecord, type NewAuditRecord } from '../../audit/record.ts'
+import { AppError } from '../../../errors.ts'
+import type { Environment, UserCaller } from '../../../http/access/caller.ts'
+import { auditRecord, type NewAuditRecord } from '../../../identity/audit/record.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import { isId, newId } from '../../../platform/ids/ids.ts'
 import { createdState, type NewDeployment } from '../../deployments/deployment.ts'
-import { AppError } from '../../errors.ts'
-import type { Clock } from '../../platform/clock.ts'
-import { isId, newId } from '../../platform/ids/ids.ts'
-import { type Deployed, firstDeploymentOf, type Model, modelNotFound } from '../service.ts'
+import {
+  type Deployed,
+  type Model,
+  makeFirstDeployment,
+  modelNotFound,
+  type NewModel,
+} from '../service.ts'
+import type { ModelCopyStore } from './store.ts'
+
+type HashedModel = Model & Pick<NewModel, 'specSha256'>
 
 /** A copy that is about to be stored; its spec and certificate are those of the source. */
 export interface ModelCopy {
-  readonly model: Omit<Model, 'status'> & { readonly teamId: string }
+  readonly model: Omit<HashedModel, 'status'> & { readonly teamId: string }
   readonly deployment: NewDeployment | null
   readonly audit: readonly NewAuditRecord[]
 }
 
 /** A model to copy, with the ids of those that the copy is easily mistaken for. */
 export interface CopySource {
-  readonly model: Model
+  readonly model: HashedModel
   /** Models of the target environment with the same name and version, newest first. */
   readonly namesakes: readonly string[]
-}
-
-/** What the service needs from the database. */
-export interface ModelCopyStore {
-  /**
-   * Stores the copy that `decide` makes of a model, with its audit records, in one transaction.
-   * Spec and certificate are copied byte for byte.
-   *
-   * @param decide an error changes nothing
-   * @returns what was copied, or null if the team has no such model
-   */
-  copy(
-    order: {
-      readonly teamId: string
-      readonly modelId: string
-      readonly environment: Environment
-    },
-    decide: (source: CopySource) => ModelCopy,
-  ): Promise<{ source: CopySource; copy: ModelCopy } | null>
 }
 
 interface CopyOrder {
   readonly environment: Environment
   /** Undefined: that of the source. */
   readonly description: string | null | undefined
-  /** Whether the copy becomes the champion of a new deployment. */
+  /** True if the copy becomes the champion of a new deployment. */
   readonly autoDeploy: boolean
 }
 
-/** What a copy answers. */
-export type Copied = Omit<Deployed, 'model'> & { readonly model: ModelCopy['model'] }
+/** The answer of a copy. */
+type Copied = Omit<Deployed, 'model'> & { readonly model: ModelCopy['model'] }
 
 /** Copies models from one environment to the other. */
 export class ModelCopyService {
@@ -71,7 +61,7 @@ export class ModelCopyService {
     const { teamId } = caller
     const copied = isId(modelId, 'mod_')
       ? await this.store.copy({ teamId, modelId, environment }, ({ model }) =>
-          this.copyOf(caller, model, order),
+          this.makeCopy(caller, model, order),
         )
       : null
     if (copied === null) throw modelNotFound()
@@ -83,7 +73,7 @@ export class ModelCopyService {
     return { model: copy.model, deployment: copy.deployment, warnings }
   }
 
-  private copyOf(caller: UserCaller, source: Model, order: CopyOrder): ModelCopy {
+  private makeCopy(caller: UserCaller, source: HashedModel, order: CopyOrder): ModelCopy {
     const { environment, autoDeploy } = order
     if (source.environment === environment) {
       const message = `the model is in ${environment} already: name the other environment`
@@ -93,21 +83,29 @@ export class ModelCopyService {
     const epochMs = this.clock.epochMs()
     const at = new Date(epochMs)
     const description = order.description === undefined ? source.description : order.description
-    const { name, version, specVersion } = source
+    const { name, version, specVersion, specSha256 } = source
     const model = {
       id: newId('mod_', epochMs),
       teamId: caller.teamId,
       name,
       version,
       specVersion,
+      specSha256,
       environment,
       description,
       deployedBy: caller.userId,
       createdAt: at,
       updatedAt: at,
     }
-    const deployment = autoDeploy ? firstDeploymentOf(model) : null
-    const after = { name, version, environment, description, copied_from: source.id }
+    const deployment = autoDeploy ? makeFirstDeployment(model) : null
+    const after = {
+      name,
+      version,
+      environment,
+      description,
+      spec_sha256: specSha256,
+      copied_from: source.id,
+    }
     const audit = [auditRecord(caller, { action: 'model.copy', subject: model.id, after }, epochMs)]
     if (deployment !== null) {
       const created = { name, environment, ...createdState(deployment) }

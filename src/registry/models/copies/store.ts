@@ -1,26 +1,42 @@
 import { and, desc, eq, sql } from 'drizzle-orm'
-import { lockTeam } from '../../audit/lock-team.ts'
-import { insertAuditRecord } from '../../audit/writer.ts'
-import type { Database, Transaction } from '../../platform/db/client.ts'
-import { newId } from '../../platform/ids/ids.ts'
-import { deployments } from '../../tables/deployments.ts'
-import { modelBaselines } from '../../tables/model-baselines.ts'
-import { models } from '../../tables/models.ts'
+import type { Environment } from '../../../http/access/caller.ts'
+import { lockTeam } from '../../../identity/audit/lock-team.ts'
+import { insertAuditRecord } from '../../../identity/audit/writer.ts'
+import type { Database, Transaction } from '../../../platform/db/client.ts'
+import { newId } from '../../../platform/ids/ids.ts'
+import { deployments } from '../../../tables/deployments.ts'
+import { modelBaselines } from '../../../tables/model-baselines.ts'
+import { models } from '../../../tables/models.ts'
 import { readModel } from '../store.ts'
-import type { CopySource, ModelCopy, ModelCopyStore } from './service.ts'
+import type { CopySource, ModelCopy } from './service.ts'
 
 /** Copies models within PostgreSQL. */
-export class PostgresModelCopyStore implements ModelCopyStore {
+export class ModelCopyStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /**
+   * Stores the copy that `decide` makes of a model, with its audit records, in one transaction.
+   * Spec and certificate are copied byte for byte.
+   *
+   * @param decide an error changes nothing
+   * @returns what was copied, or null if the team has no such model
+   */
   copy(
-    { teamId, modelId, environment }: Parameters<ModelCopyStore['copy']>[0],
-    decide: Parameters<ModelCopyStore['copy']>[1],
-  ): ReturnType<ModelCopyStore['copy']> {
+    {
+      teamId,
+      modelId,
+      environment,
+    }: {
+      readonly teamId: string
+      readonly modelId: string
+      readonly environment: Environment
+    },
+    decide: (source: CopySource) => ModelCopy,
+  ): Promise<{ source: CopySource; copy: ModelCopy } | null> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
       const model = await readModel(tx, teamId, modelId)
@@ -38,16 +54,24 @@ export class PostgresModelCopyStore implements ModelCopyStore {
         )
         .orderBy(desc(models.id))
         .limit(NAMESAKES_MAX)
-      const source: CopySource = { model, namesakes: namesakes.map(({ id }) => id) }
+      const hash = sql<string>`encode(sha256(convert_to(${models.spec}::text, 'UTF8')), 'hex')`
+      const [stored] = await tx
+        .select({ specSha256: hash })
+        .from(models)
+        .where(eq(models.id, modelId))
+      const source: CopySource = {
+        model: { ...model, specSha256: stored?.specSha256 ?? '' },
+        namesakes: namesakes.map(({ id }) => id),
+      }
       const copy = decide(source)
       const { id, description, deployedBy, createdAt } = copy.model
       const at = sql`${sql.param(createdAt, models.createdAt)}::timestamptz`
       // The documents stay in the database, where no driver parses and writes them anew.
       await tx.execute(sql`
         insert into ${models} (id, team_id, name, version, spec_version, environment, status,
-          description, spec, parity, deployed_by, created_at, updated_at)
+          description, spec, parity, development_auc, deployed_by, created_at, updated_at)
         select ${id}, team_id, name, version, spec_version, ${environment}, 'active',
-          ${description}, spec, parity, ${deployedBy}, ${at}, ${at}
+          ${description}, spec, parity, development_auc, ${deployedBy}, ${at}, ${at}
         from ${models} where id = ${modelId}`)
       await copyBaseline(tx, modelId, copy.model)
       if (copy.deployment !== null) await tx.insert(deployments).values(copy.deployment)
@@ -59,7 +83,8 @@ export class PostgresModelCopyStore implements ModelCopyStore {
 
 /**
  * Copies the baseline in force. One in the specification comes with the specification. The copy
- * keeps the time and origin of the sample, so that answers say when and where it was taken.
+ * keeps time, origin and maker of the sample, so that answers say when, where and by whom it was
+ * taken.
  */
 async function copyBaseline(
   tx: Transaction,
@@ -67,9 +92,10 @@ async function copyBaseline(
   { id, teamId, createdAt }: ModelCopy['model'],
 ): Promise<void> {
   await tx.execute(sql`
-    insert into ${modelBaselines} (id, team_id, model_id, origin, n, mean_score, counts, created_at)
+    insert into ${modelBaselines} (id, team_id, model_id, origin, n, mean_score, counts, created_by,
+      created_at)
     select ${newId('bsl_', createdAt.getTime())}, ${teamId}, ${id}, origin, n, mean_score, counts,
-      created_at
+      created_by, created_at
     from ${modelBaselines} where model_id = ${modelId} order by id desc limit 1`)
 }
 
