@@ -1,4 +1,4 @@
-import type { SpecIssue } from '../engine/index.ts'
+import type { SpecIssue } from '../../engine/index.ts'
 
 /** A card in another language, or everything in the card that the language can't express. */
 export type WriteResult =

@@ -3,12 +3,16 @@ import {
   compileReasons,
   type ScorecardSpec,
   type SpecIssue,
-} from '../engine/index.ts'
-import { type ReasonBaseline, reasonFinderOf, reasonMethodOf } from '../scoring/reason-baseline.ts'
+} from '../../engine/index.ts'
+import {
+  findReasonMethod,
+  makeReasonFinder,
+  type ReasonBaseline,
+} from '../../scoring/reason-baseline.ts'
 import type { SqlReasons } from './sql/reasons.ts'
 
 /** Columns of reasons in a statement that names no number. */
-export const REASON_COLUMNS_DEFAULT = 4
+const REASON_COLUMNS_DEFAULT = 4
 
 export interface ReasonOrder {
   /** Columns of reasons; undefined: as many as usual, where the card can have them. */
@@ -17,7 +21,7 @@ export interface ReasonOrder {
   readonly baseline: ReasonBaseline | null
 }
 
-/** Whether an export must fail where it can't have reasons. */
+/** Tells whether an export must fail where it can't have reasons. */
 export function demandsReasons({ count, baseline }: ReasonOrder): boolean {
   return count === undefined ? baseline !== null : count > 0
 }
@@ -27,21 +31,21 @@ export function demandsReasons({ count, baseline }: ReasonOrder): boolean {
  *
  * @returns null for a card without reasons; without a finder where it needs a baseline and has none
  */
-export function sqlReasonsOf(
+export function makeSqlReasons(
   spec: ScorecardSpec,
   model: CompiledModel,
   { count = REASON_COLUMNS_DEFAULT, baseline }: ReasonOrder,
 ): SqlReasons | null {
   const rules = count === 0 ? null : compileReasons(spec, model)
   if (rules === null) return null
-  const finder = reasonFinderOf(model, rules, baseline)
+  const finder = makeReasonFinder(model, rules, baseline)
   if (finder === null) {
     const notes = [
       `no columns of reasons: the method ${rules.method} needs a baseline, see reason_baseline`,
     ]
     return { count, finder, notes }
   }
-  const { method, baseline_id, cutoff, population_n, from, to } = reasonMethodOf(finder, baseline)
+  const { method, baseline_id, cutoff, population_n, from, to } = findReasonMethod(finder, baseline)
   const parts = [
     `method ${method}`,
     baseline_id === null ? 'averages of the card' : `baseline ${baseline_id}`,

@@ -1,15 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { errorResponses } from '../../schemas/errors.ts'
-import { ExportQuery } from '../../schemas/export.ts'
-import { ScorecardSpec } from '../../schemas/spec.ts'
-import { ANY_MEMBER } from '../access/caller.ts'
-import { userCaller } from '../access/request-caller.ts'
-import { JSON_TYPE } from '../http/reply.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { ExportQuery } from '../../../schemas/export.ts'
+import { ScorecardSpec } from '../../../schemas/spec.ts'
+import { ANY_MEMBER } from '../../http/access/caller.ts'
+import { userCaller } from '../../http/access/request-caller.ts'
+import { fileHeaders, JSON_TYPE } from '../../http/reply.ts'
+import type { AuditLogService } from '../../identity/audit/service.ts'
 import type { ExportFormat, ExportService } from './service.ts'
 
 interface ExportRouteOptions {
   readonly exports: ExportService
+  readonly auditLog: Pick<AuditLogService, 'note'>
 }
 
 const ModelParams = Type.Object({ id: Type.String() })
@@ -23,7 +25,7 @@ const FILES: Readonly<Record<ExportFormat, { readonly type: string; readonly end
 /** Routes that export registered cards for other systems. */
 export const exportRoutes: FastifyPluginAsyncTypebox<ExportRouteOptions> = async (
   app,
-  { exports },
+  { exports, auditLog },
 ) => {
   app.get(
     '/v1/models/:id/export',
@@ -38,23 +40,23 @@ export const exportRoutes: FastifyPluginAsyncTypebox<ExportRouteOptions> = async
     async (request, reply) => {
       const { id } = request.params
       const { key, number_column, column_case, reason_baseline, ...rest } = request.query
-      const { format, text } = await exports.export(userCaller(request).teamId, id, {
+      const { format, content } = await exports.export(userCaller(request).teamId, id, {
         ...rest,
-        keys: listOf(key),
-        numberColumns: listOf(number_column),
+        keys: toList(key),
+        numberColumns: toList(number_column),
         columnCase: column_case,
         reasonBaseline: reason_baseline,
       })
+      const after = { format, reason_baseline: reason_baseline ?? null }
+      await auditLog.note(userCaller(request), { action: 'model.export', subject: id, after })
       const { type, ending } = FILES[format]
       // A model with this id exists, so the id has only characters that a header can contain.
-      reply.header('content-disposition', `attachment; filename="${id}.${ending}"`)
-      reply.header('x-content-type-options', 'nosniff')
-      return reply.type(type).send(text)
+      return reply.headers(fileHeaders(type, `${id}.${ending}`)).send(content)
     },
   )
 }
 
 /** A parameter that appears once arrives as a text. */
-function listOf(value: string | string[] | undefined): string[] | undefined {
+function toList(value: string | string[] | undefined): string[] | undefined {
   return typeof value === 'string' ? [value] : value
 }

@@ -1,4 +1,4 @@
-import type { EXPORT_FORMATS } from '../../schemas/export.ts'
+import type { EXPORT_FORMATS } from '../../../schemas/export.ts'
 import {
   type CompiledModel,
   checkStoredSpec,
@@ -6,14 +6,14 @@ import {
   REASONS_MAX,
   type ScorecardSpec,
   type SpecIssue,
-} from '../engine/index.ts'
-import { AppError } from '../errors.ts'
-import type { ModelService } from '../models/service.ts'
-import { parseStoredJson } from '../platform/json.ts'
-import type { ReasonBaseline } from '../scoring/reason-baseline.ts'
+} from '../../engine/index.ts'
+import { AppError } from '../../errors.ts'
+import { parseStoredJson } from '../../platform/json.ts'
+import type { ModelService } from '../../registry/models/service.ts'
+import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
 import type { WriteResult } from './export-file.ts'
 import { writePmml } from './pmml/pmml.ts'
-import { demandsReasons, missingReasons, type ReasonOrder, sqlReasonsOf } from './reasons.ts'
+import { demandsReasons, makeSqlReasons, missingReasons, type ReasonOrder } from './reasons.ts'
 import type { SqlOptions } from './sql/options.ts'
 import { writeSql } from './sql/sql.ts'
 
@@ -32,19 +32,25 @@ export interface ExportRequest {
 }
 
 /** A request that may name what reasons are measured against. */
-export interface ModelExportRequest extends ExportRequest {
+interface ModelExportRequest extends ExportRequest {
   readonly reasonBaseline?: string | undefined
 }
 
-export interface Exported {
+interface Exported {
   readonly format: ExportFormat
   readonly text: string
+}
+
+/** A file for a caller; a large one as its bytes in UTF-8. */
+interface ExportedFile {
+  readonly format: ExportFormat
+  readonly content: string | Buffer
 }
 
 /** Writes large cards apart from the process that answers requests. */
 export interface ExportRunner {
   /** @throws AppError like `exportSpec`, and `unavailable` when too many wait */
-  run(specText: string, request: ExportRequest, baseline: ReasonBaseline | null): Promise<Exported>
+  run(specText: string, request: ExportRequest, baseline: ReasonBaseline | null): Promise<Buffer>
 }
 
 /** Knows the baselines of reasons. */
@@ -74,7 +80,11 @@ export class ExportService {
    * @throws AppError `invalid_request`, `model_not_found`, `baseline_not_found`, `not_exportable`,
    *   `unavailable`
    */
-  async export(teamId: string, modelId: string, request: ModelExportRequest): Promise<Exported> {
+  async export(
+    teamId: string,
+    modelId: string,
+    request: ModelExportRequest,
+  ): Promise<ExportedFile> {
     const { models, baselines, runner } = this.options
     const { reasonBaseline, ...wanted } = request
     checkRequest(wanted)
@@ -88,9 +98,11 @@ export class ExportService {
         ? null
         : await baselines.baselineOfModel(teamId, modelId, reasonBaseline)
     // The spec was checked when it was registered.
-    if (format === 'spec') return { format, text: specText }
-    if (specText.length <= SPEC_CHARS_INLINE) return exportSpec(specText, wanted, baseline)
-    return runner.run(specText, wanted, baseline)
+    if (format === 'spec') return { format, content: specText }
+    if (specText.length <= SPEC_CHARS_INLINE) {
+      return { format, content: exportSpec(specText, wanted, baseline).text }
+    }
+    return { format, content: await runner.run(specText, wanted, baseline) }
   }
 }
 
@@ -128,7 +140,7 @@ function writeSqlWith(
   model: CompiledModel,
   options: SqlOptions,
 ): WriteResult {
-  const reasons = sqlReasonsOf(spec, model, order)
+  const reasons = makeSqlReasons(spec, model, order)
   if (demandsReasons(order)) {
     const faults = missingReasons(reasons)
     return faults.length > 0 ? { ok: false, faults } : writeSql(model, options, reasons)

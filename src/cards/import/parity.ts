@@ -1,11 +1,19 @@
-import { compileModel, ModelScore, type ScorecardSpec, scoreApplicant } from '../engine/index.ts'
+import { compileModel, ModelScore, type ScorecardSpec, scoreApplicant } from '../../engine/index.ts'
+import type { ScoredSample } from '../../reports/monitoring/sample-counts.ts'
 import { hasWholePoints, roundingMax } from './build/build.ts'
-import type { SampleRow } from './sample.ts'
+import { binLabel, type Coverage, CoverageTally } from './coverage.ts'
+import { DifferenceFinder } from './finding.ts'
+import type { Sample } from './sample.ts'
+import type { SampleRow } from './sample-row.ts'
+import { checkScale, roundingMeanMax, type ScaleCheck } from './scale-check.ts'
 import { ulpsBetween } from './ulps.ts'
 
 /** The result of comparing the engine with the source tool. */
 export interface Parity {
-  /** Whether every row agrees in its score and, if it has them, in points and probability. */
+  /**
+   * True if every row agrees in its score and, if it has them, in points and probability, and the
+   * mean of all does where each may be off by a rounding.
+   */
   readonly agrees: boolean
   readonly rows: number
   /** Rows that agree and whose scores are equal to the bit. */
@@ -19,9 +27,9 @@ export interface Parity {
   readonly differingBy: { readonly score: number; readonly points: number; readonly pd: number }
   /** Rows whose probability of default was compared. */
   readonly pdRows: number
-  /** Whether the probability of every row was compared: scores say nothing about probabilities. */
+  /** True if the probability of every row was compared: scores say nothing about probabilities. */
   readonly isPdChecked: boolean
-  /** Whether the scale was fitted to this sample, which then can't prove the probabilities. */
+  /** True if the scale was fitted to this sample, which then can't prove the probabilities. */
   readonly isPdFitted: boolean
   /** Largest difference of scores, in points. */
   readonly largestDifference: number
@@ -31,10 +39,30 @@ export interface Parity {
   readonly comparedFeatures: number
   /** Largest difference of the probabilities of default; null when none was compared. */
   readonly largestPdDifference: number | null
+  /** Mean of the engine's scores minus those of the sample, in points. */
+  readonly meanDifference: number
+  /** Largest mean that the rounding of points explains; null where nothing was rounded. */
+  readonly meanDifferenceMax: number | null
+  /** Mean probabilities of the rows that have one; null if none was compared. */
+  readonly meanPd: { readonly sample: number; readonly engine: number } | null
+  /** Null unless the card has whole points, whose rounding could hide another scale. */
+  readonly scale: ScaleCheck | null
+  readonly coverage: Coverage
+  /**
+   * The trait that all rows that differ have in common, as a sentence without its point; null if
+   * nothing.
+   */
+  readonly finding: string | null
   /** The first rows that differ. */
   readonly differences: readonly Difference[]
   /** The first of the rows `withinRounding`. */
   readonly rounded: readonly RoundedRow[]
+}
+
+/** The compared columns, and how the engine scored it. */
+interface Compared {
+  readonly parity: Parity
+  readonly scored: ScoredSample
 }
 
 /** A row whose score is another double, because its points were added in another order. */
@@ -91,12 +119,18 @@ const UNIT_ROUNDOFF = 2 ** -53
  */
 export function compare(
   spec: ScorecardSpec,
-  sample: readonly SampleRow[],
+  sample: Sample,
   { tolerance, isFitted = false }: { readonly tolerance: number; readonly isFitted?: boolean },
-): Parity {
+): Compared {
   const model = compileModel(spec)
   const modelScore = new ModelScore(model)
-  const pdPoints = Math.max(tolerance, hasWholePoints(spec) ? roundingMax(spec.features.length) : 0)
+  const isWhole = hasWholePoints(spec)
+  const pdPoints = Math.max(tolerance, isWhole ? roundingMax(spec.features.length) : 0)
+  const reached = new CoverageTally(spec, model)
+  const finder = new DifferenceFinder(spec, model)
+  const scores: number[] = []
+  const sums = { difference: 0, samplePd: 0, enginePd: 0 }
+  let comparedFeatures = 0
   const tally = { equal: 0, withinRounding: 0, withinTolerance: 0, differing: 0 }
   const differingBy = { score: 0, points: 0, pd: 0 }
   const differences: Difference[] = []
@@ -107,61 +141,81 @@ export function compare(
   for (const row of sample) {
     scoreApplicant(row.applicant, modelScore)
     const distance = Math.abs(modelScore.score - row.score)
+    if (scores.length === 0) comparedFeatures = row.points.filter((one) => one !== null).length
+    reached.add(modelScore, row.applicant)
+    scores.push(modelScore.score)
+    sums.difference += modelScore.score - row.score
     largestDifference = Math.max(largestDifference, distance)
     if (row.pd !== null && model.scale !== null) {
       pdRows++
+      sums.samplePd += row.pd
+      sums.enginePd += modelScore.pd
       largestPdDifference = Math.max(largestPdDifference ?? 0, Math.abs(modelScore.pd - row.pd))
     }
     const differing = differingFeatures(spec, modelScore, row, tolerance)
-    const hasScore = distance <= Math.max(tolerance, roundingOf(modelScore))
-    const agreesInPd = hasPd(modelScore, row, { points: pdPoints, roundings: isFitted ? 2 : 1 })
+    const hasScore = distance <= Math.max(tolerance, computeRounding(modelScore))
+    const rounding = (isFitted ? 2 : 1) * sample.pdRounding
+    const agreesInPd = hasPd(modelScore, row, { points: pdPoints, rounding })
     if (!hasScore) differingBy.score++
     if (differing.length > 0) differingBy.points++
     if (!agreesInPd) differingBy.pd++
     if (!hasScore || !agreesInPd || differing.length > 0) {
       tally.differing++
+      finder.add(modelScore, modelScore.score - row.score)
       if (differences.length < DIFFERENCES_MAX) {
-        differences.push(differenceOf(spec, modelScore, row, differing))
+        differences.push(makeDifference(spec, modelScore, row, differing))
       }
     } else if (distance === 0) tally.equal++
-    else if (distance <= roundingOf(modelScore)) {
+    else if (distance <= computeRounding(modelScore)) {
       tally.withinRounding++
       if (rounded.length < ROUNDED_MAX) rounded.push(roundedRow(row, modelScore.score))
     } else tally.withinTolerance++
   }
-  const [first] = sample
-  return {
-    agrees: tally.differing === 0,
-    rows: sample.length,
+  const rows = sample.count
+  const meanDifference = sums.difference / rows
+  const scale = isWhole && !isFitted ? checkScale(spec, model, sample, scores) : null
+  const isRounded = tolerance > 0 || scale !== null
+  const meanDifferenceMax = isRounded ? roundingMeanMax(model, reached.rows, rows) : null
+  const isMeanOff = [meanDifference, scale?.meanPoints ?? 0].some(
+    (mean) => Math.abs(mean) > (meanDifferenceMax ?? Number.POSITIVE_INFINITY),
+  )
+  const parity: Parity = {
+    agrees: tally.differing === 0 && !isMeanOff,
+    rows,
     ...tally,
     differingBy,
     pdRows,
-    isPdChecked: pdRows === sample.length,
+    isPdChecked: pdRows === rows,
     isPdFitted: isFitted,
     largestDifference,
     largestPdDifference,
     tolerance,
+    meanDifference,
+    meanDifferenceMax,
+    meanPd:
+      pdRows === 0 ? null : { sample: sums.samplePd / pdRows, engine: sums.enginePd / pdRows },
+    scale,
+    coverage: reached.toCoverage(),
+    finding: finder.find(reached.rows, rows),
     differences,
     rounded,
-    comparedFeatures: first?.points.filter((points) => points !== null).length ?? 0,
+    comparedFeatures,
   }
+  return { parity, scored: { rowsOfSlots: reached.rows, scores } }
 }
 
-/** Whether the probability agrees with the row's, for a score that may differ by `points`. */
+/** Tells whether the probability agrees with the row's, for a score that may differ by `points`. */
 function hasPd(
   { model, score, pd }: ModelScore,
   row: SampleRow,
-  { points, roundings }: { readonly points: number; readonly roundings: number },
+  { points, rounding }: { readonly points: number; readonly rounding: number },
 ): boolean {
   if (row.pd === null || model.scale === null) return true
   const { factor, offset } = model.scale
   const changes = [score - points, score + points].map((other) =>
     Math.abs(1 / (1 + Math.exp((other - offset) / factor)) - pd),
   )
-  return (
-    Math.abs(pd - row.pd) <=
-    Math.max(...changes, 0) + Math.max(roundings * row.pdRounding, PD_ROUNDING)
-  )
+  return Math.abs(pd - row.pd) <= Math.max(...changes, 0) + Math.max(rounding, PD_ROUNDING)
 }
 
 function roundedRow({ path, id, score }: SampleRow, actualScore: number): RoundedRow {
@@ -170,10 +224,10 @@ function roundedRow({ path, id, score }: SampleRow, actualScore: number): Rounde
 }
 
 /** Largest change of a score, in points, from another order of the sum. */
-function roundingOf(modelScore: ModelScore): number {
+function computeRounding(modelScore: ModelScore): number {
   const count = modelScore.model.featureNames.length
   let sum = Math.abs(modelScore.model.basePoints)
-  for (let feature = 0; feature < count; feature++) sum += Math.abs(modelScore.pointsOf(feature))
+  for (let feature = 0; feature < count; feature++) sum += Math.abs(modelScore.readPoints(feature))
   return 2 * count * UNIT_ROUNDOFF * sum
 }
 
@@ -185,14 +239,14 @@ function differingFeatures(
 ): FeatureDifference[] {
   const found: FeatureDifference[] = []
   for (const [feature, expected] of row.points.entries()) {
-    if (expected === null || Math.abs(modelScore.pointsOf(feature) - expected) <= tolerance)
+    if (expected === null || Math.abs(modelScore.readPoints(feature) - expected) <= tolerance)
       continue
-    found.push(featureOf(spec, modelScore, feature, expected))
+    found.push(makeFeatureDifference(spec, modelScore, feature, expected))
   }
   return found
 }
 
-function featureOf(
+function makeFeatureDifference(
   spec: ScorecardSpec,
   modelScore: ModelScore,
   feature: number,
@@ -201,20 +255,13 @@ function featureOf(
   const { name = '', bins = [] } = spec.features[feature] ?? {}
   return {
     feature: name,
-    bin: nameOf(bins[modelScore.binOf(feature)]),
+    bin: binLabel(bins[modelScore.readBin(feature)]),
     expectedPoints,
-    actualPoints: modelScore.pointsOf(feature),
+    actualPoints: modelScore.readPoints(feature),
   }
 }
 
-/** The label that an import stored, otherwise the range or value; null without a bin. */
-function nameOf(bin: object | undefined): string | null {
-  if (bin === undefined) return null
-  const { label, range, value }: { label?: unknown; range?: string; value?: string } = bin
-  return typeof label === 'string' ? label : (range ?? value ?? null)
-}
-
-function differenceOf(
+function makeDifference(
   spec: ScorecardSpec,
   modelScore: ModelScore,
   row: SampleRow,
@@ -231,6 +278,6 @@ function differenceOf(
     features:
       differing.length > 0
         ? differing
-        : unsaid.map((feature) => featureOf(spec, modelScore, feature, null)),
+        : unsaid.map((feature) => makeFeatureDifference(spec, modelScore, feature, null)),
   }
 }

@@ -1,7 +1,8 @@
 import type { Static } from '@sinclair/typebox'
-import type { ImportRequest } from '../../schemas/import.ts'
+import type { ImportRequest } from '../../../schemas/import.ts'
 import type { ImportOptions } from './build/card.ts'
 import type { CheckInput, ImportInput } from './run-import.ts'
+import type { SampleFile } from './sample-lines.ts'
 
 const VERSION = '1.0.0'
 const TARGET = 'default'
@@ -9,31 +10,39 @@ const TARGET = 'default'
 /** The body of an import request, without the registration. */
 export type ImportBody = Omit<Static<typeof ImportRequest>, 'register'>
 
+/** The same, with a sample that may be in a file. */
+interface ImportOrder extends Omit<ImportBody, 'sample'> {
+  readonly sample?: string | SampleFile
+  readonly onRow?: () => void
+}
+
 /** Converts a request body to the input of an import; the command line has the same fields. */
-export function importInputOf(request: ImportBody): ImportInput {
+export function makeImportInput(request: ImportOrder): ImportInput {
   const { card } = request
   return {
     card: Buffer.from(card),
-    options: optionsOf(request),
-    check: checkInputOf(request),
+    options: makeOptions(request),
+    check: makeCheckInput(request),
   }
 }
 
 /** Converts `sample`, `score_column` and `tolerance` of a body; null without a sample. */
-export function checkInputOf({
+export function makeCheckInput({
   sample,
   score_column: scoreColumn,
   tolerance = 0,
-}: Pick<ImportBody, 'sample' | 'score_column' | 'tolerance'>): CheckInput | null {
+  onRow,
+}: Pick<ImportOrder, 'sample' | 'score_column' | 'tolerance' | 'onRow'>): CheckInput | null {
   if (sample === undefined) return null
   return {
-    sample: Buffer.from(sample),
+    sample: typeof sample === 'string' ? Buffer.from(sample) : sample,
     tolerance,
+    ...(onRow !== undefined && { onRow }),
     ...(scoreColumn !== undefined && { scoreColumn }),
   }
 }
 
-function optionsOf(request: ImportBody): ImportOptions {
+function makeOptions(request: ImportOrder): ImportOptions {
   const { name, version = VERSION, target = TARGET, scaling = {}, ...rest } = request
   return {
     name,

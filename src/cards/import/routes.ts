@@ -1,13 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
-import { errorResponses } from '../../schemas/errors.ts'
-import { ImportRequest, ImportResult } from '../../schemas/import.ts'
-import { DEPLOYERS } from '../access/caller.ts'
-import { userCaller } from '../access/request-caller.ts'
-import { addressedUrl } from '../http/addressed-url.ts'
-import { JSON_TYPE } from '../http/reply.ts'
-import { deployedFields } from '../models/responses.ts'
-import { importInputOf } from './request.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { ImportRequest, ImportResult } from '../../../schemas/import.ts'
+import { ANALYSTS, DEPLOYER_ROLES } from '../../http/access/caller.ts'
+import { insufficientRole } from '../../http/access/insufficient-role.ts'
+import { userCaller } from '../../http/access/request-caller.ts'
+import { addressedUrl } from '../../http/addressed-url.ts'
+import { JSON_TYPE } from '../../http/reply.ts'
+import { deployedFields } from '../../registry/models/responses.ts'
+import { makeImportInput } from './request.ts'
 import type { ImportService } from './service.ts'
 
 interface ImportRouteOptions {
@@ -28,14 +29,24 @@ export const importRoutes: FastifyPluginAsyncTypebox<ImportRouteOptions> = async
         body: ImportRequest,
         response: { 200: ImportResult, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
       },
-      config: { operation: 'models.import', access: DEPLOYERS, takesIdempotencyKey: true },
+      config: {
+        operation: 'models.import',
+        access: ANALYSTS,
+        takesIdempotencyKey: true,
+        takesCard: true,
+      },
     },
     async (request, reply) => {
       const { register } = request.body
+      const caller = userCaller(request)
+      // A check stores nothing.
+      if (register !== undefined && !DEPLOYER_ROLES.includes(caller.role)) {
+        throw insufficientRole(DEPLOYER_ROLES)
+      }
       const { answer, deployed } = await imports.import(
-        userCaller(request),
-        importInputOf(request.body),
-        register === undefined ? null : registerOf(register),
+        caller,
+        makeImportInput(request.body),
+        register === undefined ? null : readRegister(register),
       )
       const url = publicUrl ?? addressedUrl(request)
       const registered = JSON.stringify(deployed && deployedFields(deployed, url))
@@ -48,7 +59,8 @@ export const importRoutes: FastifyPluginAsyncTypebox<ImportRouteOptions> = async
   )
 }
 
-function registerOf(register: NonNullable<Static<typeof ImportRequest>['register']>) {
+function readRegister(register: NonNullable<Static<typeof ImportRequest>['register']>) {
   const { environment, description, auto_deploy: autoDeploy } = register
-  return { environment, description: description ?? null, autoDeploy }
+  const { accept_unreached: acceptsUnreached = false } = register
+  return { environment, description: description ?? null, autoDeploy, acceptsUnreached }
 }

@@ -1,15 +1,24 @@
 import { createHash } from 'node:crypto'
-import { compileModel, type ScalingSpec, type ScorecardSpec } from '../engine/index.ts'
-import { hasCounts } from '../monitoring/baseline.ts'
-import { type CountedSample, countSample } from '../monitoring/sample-counts.ts'
+import {
+  compileModel,
+  type ScalingSpec,
+  type ScorecardSpec,
+  type SpecIssue,
+} from '../../engine/index.ts'
+import { hasCounts } from '../../reports/monitoring/baseline.ts'
+import {
+  type CountedSample,
+  countScored,
+  type ScoredSample,
+} from '../../reports/monitoring/sample-counts.ts'
 import { type ImportedSpec, roundingMax } from './build/build.ts'
 import type { ImportOptions, Tool } from './build/card.ts'
 import { fitScale } from './build/fit-scale.ts'
 import { type Note, Notes } from './build/notes.ts'
-import { decode } from './build/source.ts'
 import { type Import, importCard } from './import-card.ts'
 import { compare, type Parity } from './parity.ts'
-import { readSample, type SampleOptions, type SampleRow } from './sample.ts'
+import { readSample, type Sample, type SampleOptions } from './sample.ts'
+import type { SampleBytes } from './sample-lines.ts'
 
 /** A card to import, and optionally a sample of applicants to check it with. */
 export interface ImportInput {
@@ -19,13 +28,14 @@ export interface ImportInput {
 }
 
 export interface CheckInput extends SampleOptions {
-  readonly sample: Uint8Array
+  /** CSV or lines of JSON. */
+  readonly sample: SampleBytes
   /** In points; 0 when the sample has the exact scores of the tool. */
   readonly tolerance: number
 }
 
 /** Proof of a check: the hashes of what was compared, and the result. */
-export interface Certificate extends Omit<Parity, 'differences' | 'rounded'> {
+export interface Certificate extends Omit<Parity, 'differences' | 'rounded' | 'finding'> {
   /** Null when a specification was checked instead of the card of a tool. */
   readonly tool: Tool | null
   /** Hash of the bytes of the card; null when `tool` is null. */
@@ -64,12 +74,13 @@ export function runImport({ card, options, check }: ImportInput): ImportOutcome 
   const unchecked = { ...imported, parity: null, certificate: null, sample: null }
   if (spec === null || tool === null) return unchecked
   const refused = (faults: readonly Note[]) => ({ ...unchecked, spec: null, faults })
+  const isSpecification = tool === 'scoreline'
   const isFitted = options.probabilities === 'fit'
   if (check === null) {
     const message = '"fit" needs a sample with the column `pd`'
     return isFitted ? refused([{ path: 'probabilities', message }]) : unchecked
   }
-  const read = sampleOf(spec, check)
+  const read = findSample(spec, check)
   if (read.faults !== null) return refused(read.faults)
   const notes = new Notes()
   const scaling = isFitted ? fitScale(read.sample, notes) : null
@@ -81,14 +92,17 @@ export function runImport({ card, options, check }: ImportInput): ImportOutcome 
   }
   if (notes.faults.count > 0) return refused(notes.faults.toArray())
   const scaled = scaling === null ? spec : withScale(spec, scaling)
-  const { parity, counts } = comparison(scaled, read.sample, check, isFitted)
+  const { parity, scored, counts } = comparison(scaled, read.sample, check, isFitted)
   return {
     ...imported,
     parity,
-    sample: parity.agrees ? countedSample(scaled, read.sample) : null,
+    sample: parity.agrees ? countedSample(scaled, scored) : null,
     spec: scaled,
+    warnings: [...imported.warnings, ...sampleWarnings(parity)],
     conversions: [...imported.conversions, ...notes.conversions.toArray()],
-    certificate: { ...counts, tool, cardSha256: sha256(card) },
+    certificate: isSpecification
+      ? { ...counts, tool: null, cardSha256: null }
+      : { ...counts, tool, cardSha256: sha256(card) },
   }
 }
 
@@ -112,22 +126,22 @@ export type SpecChecked =
 
 /** Scores a sample with any specification. */
 export function checkSpecAgainstSample({ spec, check }: SpecCheckInput): SpecChecked {
-  const read = sampleOf(spec, check)
+  const read = findSample(spec, check)
   if (read.faults !== null) return read
-  const { parity, counts } = comparison(spec, read.sample, check, false)
+  const { parity, scored, counts } = comparison(spec, read.sample, check, false)
   return {
     faults: null,
     parity,
     certificate: { ...counts, tool: null, cardSha256: null },
-    sample: parity.agrees ? countedSample(spec, read.sample) : null,
+    sample: parity.agrees ? countedSample(spec, scored) : null,
   }
 }
 
 type SampleRead =
   | { readonly faults: readonly Note[] }
-  | { readonly faults: null; readonly sample: readonly SampleRow[] }
+  | { readonly faults: null; readonly sample: Sample }
 
-function sampleOf(spec: Pick<ScorecardSpec, 'features'>, check: CheckInput): SampleRead {
+function findSample(spec: Pick<ScorecardSpec, 'features'>, check: CheckInput): SampleRead {
   const toleranceMax = roundingMax(spec.features.length)
   if (check.tolerance > toleranceMax) {
     const message =
@@ -136,8 +150,7 @@ function sampleOf(spec: Pick<ScorecardSpec, 'features'>, check: CheckInput): Sam
     return { faults: [{ path: 'tolerance', message }] }
   }
   const notes = new Notes()
-  const text = decode(check.sample, notes)
-  const sample = text === null ? null : readSample(text, spec, check, notes)
+  const sample = readSample(check.sample, spec, check, notes)
   if (sample !== null) return { faults: null, sample }
   const faults = notes.faults.toArray()
   return { faults: faults.map(({ path, message }) => ({ path: `sample, ${path}`, message })) }
@@ -147,25 +160,34 @@ function sampleOf(spec: Pick<ScorecardSpec, 'features'>, check: CheckInput): Sam
  * The applicants of a sample by bin and score band: the development sample of the model. Null for a
  * specification with counts of its own, which are those of the whole sample.
  */
-function countedSample(spec: ScorecardSpec, rows: readonly SampleRow[]): CountedSample | null {
+function countedSample(spec: ScorecardSpec, scored: ScoredSample): CountedSample | null {
   const card = { spec, model: compileModel(spec) }
-  if (hasCounts(card)) return null
-  return countSample(
-    card,
-    rows.map(({ applicant }) => applicant),
-  )
+  return hasCounts(card) ? null : countScored(card, scored)
+}
+
+/** Mean probability of default from which a card is likely fitted on the good flag. */
+const SUSPECT_PD_MIN = 0.5
+
+/** Warns of a sample that suits its card and looks like a mistake all the same. */
+export function sampleWarnings({ meanPd }: Pick<Parity, 'meanPd'>): SpecIssue[] {
+  if (meanPd === null || meanPd.engine < SUSPECT_PD_MIN) return []
+  const mean = Number(meanPd.engine.toPrecision(3))
+  const message =
+    `the applicants have a mean probability of default of ${mean}: if the card was fitted with 1 for ` +
+    'a good applicant, these are probabilities of being good, and the odds must be turned over'
+  return [{ path: 'sample', message }]
 }
 
 function comparison(
   spec: ScorecardSpec,
-  sample: readonly SampleRow[],
-  { sample: bytes, tolerance }: CheckInput,
+  sample: Sample,
+  { tolerance }: CheckInput,
   isFitted: boolean,
 ) {
-  const parity = compare(spec, sample, { tolerance, isFitted })
-  const { differences: _differences, rounded: _rounded, ...counts } = parity
-  const hashes = { sampleSha256: sha256(bytes), specSha256: sha256(JSON.stringify(spec)) }
-  return { parity, counts: { ...counts, ...hashes } }
+  const { parity, scored } = compare(spec, sample, { tolerance, isFitted })
+  const { differences: _differences, rounded: _rounded, finding: _finding, ...counts } = parity
+  const hashes = { sampleSha256: sample.sha256, specSha256: sha256(JSON.stringify(spec)) }
+  return { parity, scored, counts: { ...counts, ...hashes } }
 }
 
 function withScale(spec: ImportedSpec, scaling: ScalingSpec): ImportedSpec {

@@ -1,7 +1,7 @@
-import type { Environment, UserCaller } from '../access/caller.ts'
-import { AppError } from '../errors.ts'
-import type { Deployed, ModelService } from '../models/service.ts'
-import { parityFailed } from './parity-failed.ts'
+import { AppError } from '../../errors.ts'
+import type { Environment, UserCaller } from '../../http/access/caller.ts'
+import type { Deployed, ModelService } from '../../registry/models/service.ts'
+import { parityFailed, requireReached } from './parity-failed.ts'
 import { certificateFields } from './responses.ts'
 import type { ImportInput, Verdict } from './run-import.ts'
 import type { ImportRunner } from './thread.ts'
@@ -10,6 +10,8 @@ interface RegisterOptions {
   readonly environment: Environment
   readonly description: string | null
   readonly autoDeploy: boolean
+  /** True if a sample may leave bins unreached. */
+  readonly acceptsUnreached: boolean
 }
 
 interface Imported {
@@ -52,7 +54,7 @@ export class ImportService {
   private async register(
     caller: UserCaller,
     { spec, faults, parity, certificate, sample }: Verdict,
-    options: RegisterOptions,
+    { acceptsUnreached, ...options }: RegisterOptions,
   ): Promise<Deployed> {
     if (spec === null) {
       const count = faults.length
@@ -60,6 +62,7 @@ export class ImportService {
       throw new AppError('invalid_spec', message, { details: faults })
     }
     if (parity?.agrees === false) throw parityFailed(parity)
+    if (parity !== null && !acceptsUnreached) requireReached(parity.coverage)
     return this.options.models.deploy(caller, {
       spec,
       ...options,

@@ -1,7 +1,15 @@
 import pLimit from 'p-limit'
-import { AppError } from '../errors.ts'
-import { runInThread, ThreadBoundError, type ThreadBounds } from '../platform/threads.ts'
-import type { ImportInput, ImportResponse, SpecChecked, SpecCheckInput } from './run-import.ts'
+import { AppError } from '../../errors.ts'
+import { TeamLimiter } from '../../platform/team-limiter.ts'
+import { runInThread, ThreadBoundError, type ThreadBounds } from '../../platform/threads.ts'
+import type { importFields } from './responses.ts'
+import type {
+  ImportInput,
+  ImportResponse,
+  SpecChecked,
+  SpecCheckInput,
+  Verdict,
+} from './run-import.ts'
 
 /** Runs imports and checks apart from the process that answers requests. */
 export interface ImportRunner {
@@ -23,12 +31,31 @@ export type ImportTask =
       readonly bytesMax: number
     }
   | { readonly kind: 'check'; readonly input: SpecCheckInput }
+  | { readonly kind: 'file'; readonly file: CheckedFile; readonly bytesMax: number }
+
+/** A file whose first line is the order of an import, and the others its sample. */
+interface CheckedFile {
+  readonly path: string
+  /** Offset of the sample. */
+  readonly from: number
+  /** Counts the rows that were read, over all passes. */
+  readonly read: Int32Array<SharedArrayBuffer>
+}
+
+/** Findings of a check of a file. */
+export type FileChecked = ReturnType<typeof importFields> & {
+  /** The counted sample; null if an applicant differs. */
+  readonly development_sample: Verdict['sample']
+}
 
 const WORKER = new URL('./worker.ts', import.meta.url)
 const CONCURRENCY = 1
-const WAITING_MAX = 8
+/** One of a team; beside the running one, eight wait. */
+const UNDER_WAY = { teamMax: 1, max: CONCURRENCY + 8 }
 const BOUNDS: ThreadBounds = { memoryMb: 512, youngMemoryMb: 64, deadlineMs: 60_000 }
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024
+/** A million applicants with a hundred features take a minute on a core of their own. */
+const FILE_DEADLINE_MS = 1_800_000
 
 /**
  * Runs each import, and each check of a specification, in a thread of its own: parsing 16 MB of XML
@@ -40,9 +67,8 @@ const ANSWER_BYTES_MAX = 16 * 1024 * 1024
  * size costs the process nothing.
  */
 export class ImportThread implements ImportRunner {
-  private readonly limit = pLimit(CONCURRENCY)
-  /** Teams whose import runs or waits. */
-  private readonly teams = new Set<string>()
+  private readonly turns = pLimit(CONCURRENCY)
+  private readonly limiter = new TeamLimiter(UNDER_WAY)
 
   run(teamId: string, input: ImportInput, isToRegister: boolean): Promise<ImportResponse> {
     const task = { kind: 'import', input, isToRegister, bytesMax: ANSWER_BYTES_MAX } as const
@@ -54,33 +80,43 @@ export class ImportThread implements ImportRunner {
   }
 
   private async inTurn<Result>(teamId: string, task: ImportTask): Promise<Result> {
-    if (this.teams.has(teamId)) {
-      throw new AppError(
-        'unavailable',
-        'an import or a check of your team is under way: wait for its answer',
-      )
-    }
-    if (this.limit.pendingCount >= WAITING_MAX) {
-      throw new AppError('unavailable', 'too many imports are under way: try again in a minute')
-    }
-    this.teams.add(teamId)
+    const release = this.limiter.reserve(teamId, tooManyImports)
     try {
-      return await this.limit(() => runTask<Result>(task))
+      return await this.turns(() => runTask<Result>(task))
     } finally {
-      this.teams.delete(teamId)
+      release()
     }
   }
 }
 
-async function runTask<Result>(task: ImportTask): Promise<Result> {
+/**
+ * Checks a card with the sample of a file, in a thread of its own beside those of requests.
+ *
+ * @throws AppError `invalid_request` when it takes too much time, memory or output; the reason of
+ *   an aborted signal
+ */
+export function checkFile(file: CheckedFile, signal: AbortSignal): Promise<FileChecked> {
+  const task = { kind: 'file', file, bytesMax: ANSWER_BYTES_MAX } as const
+  return runTask(task, { ...BOUNDS, deadlineMs: FILE_DEADLINE_MS, signal })
+}
+
+async function runTask<Result>(task: ImportTask, bounds = BOUNDS): Promise<Result> {
   try {
-    const result = await runInThread<Result | null>(WORKER, task, BOUNDS)
+    const result = await runInThread<Result | null>(WORKER, task, bounds)
     if (result !== null) return result
   } catch (error) {
     if (error instanceof ThreadBoundError) throw tooMuch(error.message)
     throw error
   }
   throw tooMuch(`an answer of more than ${ANSWER_BYTES_MAX} bytes`)
+}
+
+function tooManyImports(reached: 'team' | 'all'): AppError {
+  const message =
+    reached === 'team'
+      ? 'an import or a check of your team is under way: wait for its answer'
+      : 'too many imports are under way: try again in a minute'
+  return new AppError('unavailable', message)
 }
 
 function tooMuch(what: string): AppError {

@@ -8,12 +8,12 @@ const bits = new DataView(new ArrayBuffer(8))
  *   difference
  */
 export function ulpsBetween(one: number, other: number): number {
-  const distance = positionOf(one) - positionOf(other)
+  const distance = findPosition(one) - findPosition(other)
   return Number(distance < 0n ? -distance : distance)
 }
 
 /** The number of doubles from 0 to this one, negative below 0. */
-function positionOf(value: number): bigint {
+function findPosition(value: number): bigint {
   bits.setFloat64(0, value)
   const read = bits.getBigInt64(0)
   // The sign is a bit of its own, so that negative numbers count upwards.

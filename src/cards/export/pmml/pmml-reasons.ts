@@ -4,8 +4,8 @@ import {
   type ReasonFinder,
   type ScorecardSpec,
   type SpecIssue,
-} from '../../engine/index.ts'
-import { type ReasonBaseline, reasonFinderOf } from '../../scoring/reason-baseline.ts'
+} from '../../../engine/index.ts'
+import { makeReasonFinder, type ReasonBaseline } from '../../../scoring/reason-baseline.ts'
 import { isXmlText } from './xml.ts'
 
 type Attributes = Readonly<Record<string, string | number>>
@@ -46,7 +46,7 @@ export class PmmlReasons {
     baseline: ReasonBaseline | null,
   ): PmmlReasons | null {
     const rules = compileReasons(spec, model)
-    const finder = rules === null ? null : reasonFinderOf(model, rules, baseline)
+    const finder = rules === null ? null : makeReasonFinder(model, rules, baseline)
     return finder === null ? null : new PmmlReasons(model, finder)
   }
 

@@ -2,13 +2,13 @@ import {
   type CompiledModel,
   type FeatureRule,
   type IntervalRule,
+  listRules,
   nextDown,
   nextUp,
-  rulesOf,
   type ScorecardSpec,
   type SpecIssue,
-} from '../../engine/index.ts'
-import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
+} from '../../../engine/index.ts'
+import type { ReasonBaseline } from '../../../scoring/reason-baseline.ts'
 import type { WriteResult } from '../export-file.ts'
 import { atOrAbove, atOrBelow } from '../sql/bounds.ts'
 import { type CharacteristicReasons, PmmlReasons } from './pmml-reasons.ts'
@@ -41,9 +41,9 @@ export function writePmml(
   spec: ScorecardSpec,
   baseline: ReasonBaseline | null = null,
 ): WriteResult {
-  const rules = rulesOf(model)
+  const rules = listRules(model)
   const reasons = PmmlReasons.of(spec, model, baseline)
-  const faults = [...faultsOf(spec, rules), ...(reasons?.faults() ?? [])]
+  const faults = [...findFaults(spec, rules), ...(reasons?.faults() ?? [])]
   if (faults.length > 0) return { ok: false, faults }
   const fields = rules.map(({ name, isNumeric }) =>
     element('DataField', {
@@ -61,17 +61,17 @@ export function writePmml(
       ...(reasons?.attributes() ?? { useReasonCodes: 'false' }),
     },
     [
-      ...extensionsOf(spec),
+      ...makeExtensions(spec),
       element(
         'MiningSchema',
         {},
         rules.map(({ name }) => element('MiningField', { name })),
       ),
-      outputsOf(model, reasons),
+      makeOutputs(model, reasons),
       element(
         'Characteristics',
         {},
-        rules.map((rule, index) => characteristicOf(rule, reasons?.of(index) ?? null)),
+        rules.map((rule, index) => makeCharacteristic(rule, reasons?.of(index) ?? null)),
       ),
     ],
   )
@@ -84,7 +84,7 @@ export function writePmml(
 }
 
 /** Texts that XML can't contain, each with its path in the spec. */
-function faultsOf(spec: ScorecardSpec, rules: readonly FeatureRule[]): SpecIssue[] {
+function findFaults(spec: ScorecardSpec, rules: readonly FeatureRule[]): SpecIssue[] {
   const grades = spec.risk_grades ?? []
   const texts = [
     ...(['name', 'version', 'target'] as const).map((path) => [path, spec[path]] as const),
@@ -98,23 +98,23 @@ function faultsOf(spec: ScorecardSpec, rules: readonly FeatureRule[]): SpecIssue
   return texts.filter(([, text]) => !isXmlText(text)).map(([path]) => ({ path, message }))
 }
 
-function extensionsOf({ target, has_pd, scaling, risk_grades }: ScorecardSpec): Element[] {
+function makeExtensions({ target, has_pd, scaling, risk_grades }: ScorecardSpec): Element[] {
   const known = Object.entries({
     target,
     has_pd: has_pd === false ? 'false' : undefined,
-    scaling: scaling && JSON.stringify(scalingOf(scaling)),
-    risk_grades: risk_grades && JSON.stringify(risk_grades.map(gradeOf)),
+    scaling: scaling && JSON.stringify(readScaling(scaling)),
+    risk_grades: risk_grades && JSON.stringify(risk_grades.map(formatGrade)),
   })
   return known.flatMap(([name, value]) =>
     value === undefined ? [] : [element('Extension', { extender: 'Scoreline', name, value })],
   )
 }
 
-function scalingOf({ base_score, base_odds, pdo }: NonNullable<ScorecardSpec['scaling']>) {
+function readScaling({ base_score, base_odds, pdo }: NonNullable<ScorecardSpec['scaling']>) {
   return { base_score, base_odds, pdo }
 }
 
-function gradeOf({
+function formatGrade({
   grade,
   min_score,
   max_score,
@@ -123,7 +123,7 @@ function gradeOf({
 }
 
 /** The score; with a scale, `1 / (1 + exp((score - offset) / factor))`; reason codes by rank. */
-function outputsOf({ scale, featureIndex }: CompiledModel, reasons: PmmlReasons | null): Element {
+function makeOutputs({ scale, featureIndex }: CompiledModel, reasons: PmmlReasons | null): Element {
   const score = freeName('score', featureIndex)
   const type = { optype: 'continuous', dataType: 'double' }
   const predicted = element('OutputField', { name: score, ...type, feature: 'predictedValue' })
@@ -160,15 +160,17 @@ function freeName(name: string, features: ReadonlyMap<string, number>): string {
 }
 
 /** Attributes in ascending order; the missing value comes first, as no comparison holds for it. */
-function characteristicOf(rule: FeatureRule, reasons: CharacteristicReasons | null): Element {
+function makeCharacteristic(rule: FeatureRule, reasons: CharacteristicReasons | null): Element {
   const { name, isNumeric, missingPoints, missingSlot } = rule
   const test = (operator: string, value?: string | number) =>
     element('SimplePredicate', { field: name, operator, ...(value !== undefined && { value }) })
-  const attributeOf: AttributeOf = (partialScore, slot, predicate) =>
+  const readAttribute: AttributeOf = (partialScore, slot, predicate) =>
     element('Attribute', { partialScore, ...reasons?.ofSlot(slot) }, [predicate])
   return element('Characteristic', { name, ...reasons?.attributes }, [
-    attributeOf(missingPoints, missingSlot, test('isMissing')),
-    ...(isNumeric ? rangesOf(rule, test, attributeOf) : categoriesOf(rule, test, attributeOf)),
+    readAttribute(missingPoints, missingSlot, test('isMissing')),
+    ...(isNumeric
+      ? listRanges(rule, test, readAttribute)
+      : listCategories(rule, test, readAttribute)),
   ])
 }
 
@@ -177,17 +179,17 @@ type Test = (operator: string, value?: string | number) => Element
 type AttributeOf = (partialScore: number, slot: number, predicate: Element) => Element
 
 /** Holes get their own attributes: a final `True` would also accept infinite numbers and NaN. */
-function rangesOf(
+function listRanges(
   { intervals, unmatchedPoints, unmatchedSlot }: FeatureRule,
   test: Test,
-  attributeOf: AttributeOf,
+  readAttribute: AttributeOf,
 ): Element[] {
   const attributes: Element[] = []
   const add = (
     low: number,
     high: number,
     { points, slot }: Pick<IntervalRule, 'points' | 'slot'>,
-  ) => attributes.push(attributeOf(points, slot, withinPredicate(low, high, test)))
+  ) => attributes.push(readAttribute(points, slot, withinPredicate(low, high, test)))
   const hole = { points: unmatchedPoints, slot: unmatchedSlot }
   let from = Number.NEGATIVE_INFINITY
   for (const { low, high, ...interval } of intervals) {
@@ -210,18 +212,18 @@ function withinPredicate(low: number, high: number, test: Test): Element {
   return parts.length === 1 ? only : compound('and', parts)
 }
 
-function categoriesOf(
+function listCategories(
   { categories, unmatchedPoints, unmatchedSlot }: FeatureRule,
   test: Test,
-  attributeOf: AttributeOf,
+  readAttribute: AttributeOf,
 ): Element[] {
   const attributes = categories.map(({ texts, points, slot }) => {
     // A set would be one text, and consumers read its quotes and backslashes in different ways.
     const tests = texts.map((text) => test('equal', text))
     const [only] = tests
-    return attributeOf(points, slot, only && tests.length === 1 ? only : compound('or', tests))
+    return readAttribute(points, slot, only && tests.length === 1 ? only : compound('or', tests))
   })
-  return [...attributes, attributeOf(unmatchedPoints, unmatchedSlot, element('True'))]
+  return [...attributes, readAttribute(unmatchedPoints, unmatchedSlot, element('True'))]
 }
 
 function compound(booleanOperator: 'and' | 'or', predicates: readonly Element[]): Element {

@@ -13,7 +13,7 @@ export function element(
   return { name, attributes, content }
 }
 
-/** Whether XML 1.0 can contain the text, with or without escapes. */
+/** Tells whether XML 1.0 can contain the text, with or without escapes. */
 export function isXmlText(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what XML can't hold
   return text.isWellFormed() && !/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/.test(text)

@@ -1,4 +1,4 @@
-import { nextDown, nextUp } from '../../engine/index.ts'
+import { nextDown, nextUp } from '../../../engine/index.ts'
 
 /** A comparison with a finite double. */
 interface Comparison<Operator> {
@@ -41,8 +41,8 @@ const view = new DataView(new ArrayBuffer(8))
  * true for a double, it must be true for all doubles above it.
  */
 export function firstDouble(holds: (value: number) => boolean): number {
-  let below = rankOf(-Number.MAX_VALUE) - 1n
-  let at = rankOf(Number.MAX_VALUE)
+  let below = computeRank(-Number.MAX_VALUE) - 1n
+  let at = computeRank(Number.MAX_VALUE)
   if (!holds(Number.MAX_VALUE)) return Number.POSITIVE_INFINITY
   while (at - below > 1n) {
     const middle = (at + below) >> 1n
@@ -53,7 +53,7 @@ export function firstDouble(holds: (value: number) => boolean): number {
 }
 
 /** Position of a double among all doubles in ascending order; 0 and -0 are both at 0. */
-function rankOf(value: number): bigint {
+function computeRank(value: number): bigint {
   view.setFloat64(0, Math.abs(value))
   const rank = view.getBigInt64(0)
   return value < 0 ? -rank : rank

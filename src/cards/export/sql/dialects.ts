@@ -1,7 +1,7 @@
-import type { SQL_DIALECTS } from '../../../schemas/export.ts'
+import type { SQL_DIALECTS } from '../../../../schemas/export.ts'
 
 /**
- * How a database writes what a scorecard needs; every text and number of a card passes through
+ * The way a database writes what a scorecard needs; every text and number of a card passes through
  * here.
  */
 export interface Dialect {
@@ -17,7 +17,7 @@ export interface Dialect {
    * Stops the database from copying the expressions of a subquery to every use; null if not needed.
    */
   readonly fence: string | null
-  /** Whether quoted names that differ only in case are two columns. */
+  /** True if quoted names that differ only in case are two columns. */
   readonly isCaseSensitive: boolean
   /** @returns why no column or table can have this name, or null */
   nameFault(name: string): string | null
@@ -28,9 +28,9 @@ export interface Dialect {
   /** A double precision literal of exactly this finite number, including the sign of 0. */
   number(value: number): string
   /** The column as double precision; fails on another column type if the database can. */
-  numberOf(column: string): string
-  /** The column as a text that is compared byte by byte; fails like `numberOf`. */
-  textOf(column: string): string
+  formatNumber(column: string): string
+  /** The column as a text that is compared byte by byte; fails like `formatNumber`. */
+  formatText(column: string): string
 }
 
 export type DialectName = (typeof SQL_DIALECTS)[number]
@@ -56,12 +56,12 @@ const postgresql: Dialect = {
   // Only the form with E does not depend on standard_conforming_strings.
   text: (value) =>
     /\\/.test(value) || TEMPLATE_START.test(value)
-      ? `E${doubled(value, "'").replace(ESCAPED_IN_POSTGRESQL, codeUnitOf)}`
+      ? `E${doubled(value, "'").replace(ESCAPED_IN_POSTGRESQL, formatCodeUnit)}`
       : doubled(value, "'"),
   number: (value) => `float8 '${decimal(value)}'`,
-  numberOf: (column) => `${column} + float8 '0'`,
+  formatNumber: (column) => `${column} + float8 '0'`,
   // COLLATE fails for other types; the cast avoids the special equality of citext and char(n).
-  textOf: (column) => `CAST(${column} COLLATE "C" AS text)`,
+  formatText: (column) => `CAST(${column} COLLATE "C" AS text)`,
 }
 
 const duckdb: Dialect = {
@@ -75,13 +75,13 @@ const duckdb: Dialect = {
   nameFault: () => null,
   identifier: (name) => doubled(name, '"'),
   text: (value) => {
-    const parts = partsOf(value, TEMPLATE_START, (code) => `chr(${code})`)
+    const parts = listParts(value, TEMPLATE_START, (code) => `chr(${code})`)
     // Not `||`, whose expression would be as deep as its number of parts.
     return parts.length === 1 ? parts.join('') : `concat(${parts.join(', ')})`
   },
   number: (value) => signed(withExponent(value)),
-  numberOf: (column) => `${column} + 0e0`,
-  textOf: (column) => `${column} COLLATE "C"`,
+  formatNumber: (column) => `${column} + 0e0`,
+  formatText: (column) => `${column} COLLATE "C"`,
 }
 
 const spark: Dialect = {
@@ -98,10 +98,10 @@ const spark: Dialect = {
   text: sparkText,
   number: (value) => signed(`${decimal(value)}D`),
   // Spark converts texts to numbers and numbers to texts by itself; the condition is a constant.
-  numberOf: (column) =>
+  formatNumber: (column) =>
     `IF(typeof(${column}) IN (${SPARK_NUMBERS}) OR typeof(${column}) LIKE 'decimal%', ` +
     `CAST(${column} AS DOUBLE), raise_error('this column must hold numbers'))`,
-  textOf: (column) =>
+  formatText: (column) =>
     `IF(typeof(${column}) = 'string', CAST(${column} AS STRING), ` +
     `raise_error('this column must hold texts'))`,
 }
@@ -127,8 +127,8 @@ const bigquery: Dialect = {
   identifier: (name) => `\`${name}\``,
   text: escapedText,
   number: (value) => signed(withExponent(value)),
-  numberOf: (column) => `${column} + 0e0`,
-  textOf: (column) => `COLLATE(${column}, '')`,
+  formatNumber: (column) => `${column} + 0e0`,
+  formatText: (column) => `COLLATE(${column}, '')`,
 }
 
 const snowflake: Dialect = {
@@ -151,8 +151,8 @@ const snowflake: Dialect = {
   text: escapedText,
   // Without a cast the literal is a decimal.
   number: (value) => `'${decimal(value)}'::FLOAT`,
-  numberOf: (column) => `${column} + '0'::FLOAT`,
-  textOf: (column) => `COLLATE(${column}, '')`,
+  formatNumber: (column) => `${column} + '0'::FLOAT`,
+  formatText: (column) => `COLLATE(${column}, '')`,
 }
 
 export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
@@ -211,10 +211,10 @@ const HARMLESS = /[A-Za-z0-9 .,:;()+*/_@!?|~^[\]\u00a0-\u2027\u202a-\u{10ffff}-]
 
 /** A literal of a dialect in which `\uhhhh` stands for a character. */
 function escapedText(value: string): string {
-  return `'${Array.from(value, (char) => (HARMLESS.test(char) ? char : codeUnitOf(char))).join('')}'`
+  return `'${Array.from(value, (char) => (HARMLESS.test(char) ? char : formatCodeUnit(char))).join('')}'`
 }
 
-function codeUnitOf(char: string): string {
+function formatCodeUnit(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
@@ -224,14 +224,14 @@ function codeUnitOf(char: string): string {
  * constant.
  */
 function sparkText(value: string): string {
-  const parts = partsOf(value, SPECIAL_IN_SPARK, (code) => `char(${code})`)
+  const parts = listParts(value, SPECIAL_IN_SPARK, (code) => `char(${code})`)
   return parts.length === 1 ? parts.join('') : `(${parts.join(' || ')})`
 }
 
 const SPECIAL_IN_SPARK = new RegExp(`['\\\\$\\p{Cc}]|${TEMPLATE_START.source}`, 'u')
 
 /** Literals of the texts between special characters, and the codes of these; at least one part. */
-function partsOf(value: string, special: RegExp, numbered: (code: number) => string): string[] {
+function listParts(value: string, special: RegExp, numbered: (code: number) => string): string[] {
   const parts = value
     .split(new RegExp(`(${special.source})`, special.flags))
     .flatMap((part, at) => {

@@ -1,8 +1,8 @@
-import type { COLUMN_CASES } from '../../../schemas/export.ts'
-import type { FeatureRule, SpecIssue } from '../../engine/index.ts'
+import type { COLUMN_CASES } from '../../../../schemas/export.ts'
+import type { FeatureRule, SpecIssue } from '../../../engine/index.ts'
 import { DIALECTS, type Dialect, type DialectName, templateFault } from './dialects.ts'
 
-/** How column names are made from feature names. */
+/** The way column names are made from feature names. */
 type ColumnCase = (typeof COLUMN_CASES)[number]
 
 export interface SqlOptions {
@@ -28,7 +28,7 @@ export function tableParts({ table }: SqlOptions): string[] {
 }
 
 /** The column of a feature. */
-export function columnOf(feature: string, { columnCase }: SqlOptions): string {
+export function nameColumn(feature: string, { columnCase }: SqlOptions): string {
   if (columnCase === 'upper') return feature.toUpperCase()
   return columnCase === 'lower' ? feature.toLowerCase() : feature
 }
@@ -95,7 +95,7 @@ function columnFaults(
   const featureOfColumn = new Map<string, number>()
   return rules.flatMap(({ name }, index) => {
     const path = `features[${index}].name`
-    const column = columnOf(name, options)
+    const column = nameColumn(name, options)
     const fault = nameFault(column, dialect)
     if (fault !== null) return [{ path, message: fault }]
     const known = columnKey(column, dialect)
@@ -129,7 +129,7 @@ function columnKey(name: string, { isCaseSensitive }: Dialect): string {
   return isCaseSensitive ? name : name.toUpperCase().toLowerCase()
 }
 
-/** Whether a text is Unicode without NUL, as databases require. */
+/** Tells whether a text is Unicode without NUL, as databases require. */
 function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }

@@ -1,7 +1,7 @@
-import type { Scale } from '../../engine/index.ts'
+import type { Scale } from '../../../engine/index.ts'
 import { firstDouble } from './bounds.ts'
 import type { Dialect } from './dialects.ts'
-import { type Column, caseOf } from './subqueries.ts'
+import { type Column, formatCase } from './subqueries.ts'
 
 /** Above this exponent, exp overflows. */
 const EXPONENT_MAX = 709.782712893384
@@ -43,12 +43,12 @@ interface ProbabilitySql {
  */
 export function probabilitySql(scale: Scale, { number: n }: Dialect): ProbabilitySql {
   const settled = [
-    { scores: scoresOf(scale, { above: EXPONENT_MAX }), pd: 0 },
-    { scores: scoresOf(scale, { below: EXPONENT_OF_CERTAINTY }), pd: 1 },
-    { scores: scoresOf(scale, { above: -EXPONENT_OF_EVEN, below: EXPONENT_OF_EVEN }), pd: 0.5 },
+    { scores: makeScores(scale, { above: EXPONENT_MAX }), pd: 0 },
+    { scores: makeScores(scale, { below: EXPONENT_OF_CERTAINTY }), pd: 1 },
+    { scores: makeScores(scale, { above: -EXPONENT_OF_EVEN, below: EXPONENT_OF_EVEN }), pd: 0.5 },
   ].filter(({ scores }) => scores.from < scores.to)
   const unless = (then: (pd: number) => string, otherwise: string) =>
-    caseOf(
+    formatCase(
       settled.map(({ scores, pd }) => [within(scores, n), then(pd)]),
       otherwise,
     )
@@ -56,7 +56,7 @@ export function probabilitySql(scale: Scale, { number: n }: Dialect): Probabilit
   const low = `multiple * ${n(LN2_LOW)}`
   const quotient = `rest * correction / (${n(2)} - correction)`
   const ofRest = `${n(1)} - ((${low} - ${quotient}) - (${high}))`
-  const exp = caseOf(
+  const exp = formatCase(
     [
       [`exponent = ${n(1)}`, n(Math.E)],
       [`exponent > ${n(-SMALL)} AND exponent < ${n(SMALL)}`, `${n(1)} + exponent`],
@@ -69,7 +69,7 @@ export function probabilitySql(scale: Scale, { number: n }: Dialect): Probabilit
       ['exponent', unless(() => 'NULL', `(score - ${n(scale.offset)}) / ${n(scale.factor)}`)],
       [
         'multiple',
-        caseOf(
+        formatCase(
           [
             [`exponent > ${n(-ONE_FROM)} AND exponent < ${n(ONE_FROM)}`, n(0)],
             [`exponent > ${n(0)} AND exponent < ${n(MORE_FROM)}`, n(1)],
@@ -98,17 +98,21 @@ interface Scores {
 }
 
 /** The scores whose exponent, as the engine computes it, lies between `above` and `below`. */
-function scoresOf(
+function makeScores(
   { offset, factor }: Scale,
   { above, below }: { readonly above?: number; readonly below?: number },
 ): Scores {
-  const exponentOf = (score: number) => (score - offset) / factor
+  const computeExponent = (score: number) => (score - offset) / factor
   const isRising = factor > 0
   // The exponent is monotonic in the score.
   const leaves = (bound: number) =>
-    firstDouble((score) => (isRising ? exponentOf(score) > bound : exponentOf(score) < bound))
+    firstDouble((score) =>
+      isRising ? computeExponent(score) > bound : computeExponent(score) < bound,
+    )
   const reaches = (bound: number) =>
-    firstDouble((score) => (isRising ? exponentOf(score) >= bound : exponentOf(score) <= bound))
+    firstDouble((score) =>
+      isRising ? computeExponent(score) >= bound : computeExponent(score) <= bound,
+    )
   const [lower, upper] = isRising ? [above, below] : [below, above]
   return {
     from: lower === undefined ? -Number.MAX_VALUE : leaves(lower),

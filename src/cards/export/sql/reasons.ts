@@ -1,7 +1,7 @@
-import type { CompiledModel, FeatureRule, ReasonFinder, SpecIssue } from '../../engine/index.ts'
+import type { CompiledModel, FeatureRule, ReasonFinder, SpecIssue } from '../../../engine/index.ts'
 import { DIALECTS, type Dialect } from './dialects.ts'
 import type { SqlOptions } from './options.ts'
-import { type Column, caseOf } from './subqueries.ts'
+import { type Column, formatCase } from './subqueries.ts'
 import { slotCase } from './values.ts'
 
 /** The reasons that a statement gives. */
@@ -14,7 +14,7 @@ export interface SqlReasons {
   readonly notes: readonly string[]
 }
 
-/** How a statement comes from values to points and reasons. */
+/** The way a statement comes from values to points and reasons. */
 interface ReasonPlan {
   /** Names and columns of subqueries after that of the values. */
   readonly subqueries: ReadonlyArray<readonly [name: string, columns: readonly Column[]]>
@@ -30,13 +30,13 @@ interface PlanOptions {
   readonly options: SqlOptions
 }
 
-/** What the values of one feature add to one code: slots of the feature by millionths. */
+/** Points that the values of one feature add to one code: slots of the feature by millionths. */
 interface Part {
   readonly feature: number
   readonly slots: ReadonlyMap<number, readonly number[]>
 }
 
-/** What adds to a code, in spec order. */
+/** Parts that add to a code, in spec order. */
 interface CodeParts {
   readonly code: number
   readonly parts: readonly Part[]
@@ -68,7 +68,7 @@ export function planReasons(
   { finder, count, options }: PlanOptions,
 ): { readonly plan: ReasonPlan; readonly faults: readonly SpecIssue[] } {
   const dialect = DIALECTS[options.dialect]
-  const codes = codePartsOf(model, finder)
+  const codes = listCodeParts(model, finder)
   const writer = new ReasonWriter(model, finder, { codes, dialect })
   const keys = options.keys.map((_, index): Column => same(`key_${index + 1}`))
   const points = rules.map((_, index): Column => [`points_${index + 1}`, writer.pointsSql(index)])
@@ -77,7 +77,7 @@ export function planReasons(
   const names = Array.from({ length: count }, (_, index) => `reason_${index + 1}`)
   const bins = rules.map((rule, index): Column => {
     const place = { value: `value_${index + 1}`, dialect, options }
-    return [binName(index), slotCase(rule, place, (slot) => writer.binOf(index, slot))]
+    return [binName(index), slotCase(rule, place, (slot) => writer.formatBin(index, slot))]
   })
   const ranks = names.map((_, index) => {
     const rank = `rank_${index + 1}`
@@ -116,14 +116,14 @@ function binName(feature: number): string {
   return `bin_${feature + 1}`
 }
 
-function codePartsOf(model: CompiledModel, finder: ReasonFinder): CodeParts[] {
+function listCodeParts(model: CompiledModel, finder: ReasonFinder): CodeParts[] {
   const { rules } = finder
   const isNet = rules.settings.aggregate === 'net'
   const parts = new Map<number, Map<number, Map<number, number[]>>>()
   for (const feature of model.features.keys()) {
     const [start = 0, end = 0] = model.slotStart.slice(feature, feature + 2)
     for (let slot = start; slot < end; slot++) {
-      const millionths = Math.round(finder.distanceOf(slot) * MILLION)
+      const millionths = Math.round(finder.readDistance(slot) * MILLION)
       if (!(millionths > 0 || (isNet && millionths < 0))) continue
       const code = rules.codeOfSlot[slot] ?? 0
       const ofCode = held(parts, code, () => new Map<number, Map<number, number[]>>())
@@ -194,7 +194,7 @@ class ReasonWriter {
   }
 
   /** The number of the bin of a slot in its feature. */
-  binOf(feature: number, slot: number): string {
+  formatBin(feature: number, slot: number): string {
     return String(slot - (this.model.slotStart[feature] ?? 0))
   }
 
@@ -207,17 +207,17 @@ class ReasonWriter {
       const number = this.dialect.number(points[slot] ?? 0)
       held(slots, number, (): number[] => []).push(slot - start)
     }
-    const cases = [...slots].map(([number, bins]) => [isOneOf(feature, bins), number] as const)
-    return caseOf(cases, 'NULL')
+    const cases = [...slots].map(([number, bins]) => [matchBins(feature, bins), number] as const)
+    return formatCase(cases, 'NULL')
   }
 
   /** The millionths that each part adds. */
   distances(): Column[] {
     return [...this.names].map(([{ feature, slots }, name]): Column => {
       const cases = [...slots].map(
-        ([millionths, bins]) => [isOneOf(feature, bins), String(millionths)] as const,
+        ([millionths, bins]) => [matchBins(feature, bins), String(millionths)] as const,
       )
-      return [name, caseOf(cases, `CAST(0 AS ${this.dialect.integerType})`)]
+      return [name, formatCase(cases, `CAST(0 AS ${this.dialect.integerType})`)]
     })
   }
 
@@ -232,7 +232,7 @@ class ReasonWriter {
       const places = parts.map(
         ({ feature }, at) => [`${names[at]} > 0`, String(features - feature)] as const,
       )
-      const place = places.length === 1 ? places[0]?.[1] : caseOf(places, '0')
+      const place = places.length === 1 ? places[0]?.[1] : formatCase(places, '0')
       const order = `${sum} * ${features + 1} + ${place}`
       return [codeName(index), `CASE WHEN ${sum} >= ${least} THEN ${order} ELSE 0 END`]
     })
@@ -258,7 +258,7 @@ class ReasonWriter {
       ({ code }, at) =>
         [`${rank} = ${codeName(at)}`, dialect.text(finder.rules.codes[code] ?? '')] as const,
     )
-    return caseOf([[`${rank} = 0`, none], ...cases], none)
+    return formatCase([[`${rank} = 0`, none], ...cases], none)
   }
 }
 
@@ -266,7 +266,7 @@ function codeName(index: number): string {
   return `code_${index + 1}`
 }
 
-function isOneOf(feature: number, bins: readonly number[]): string {
+function matchBins(feature: number, bins: readonly number[]): string {
   const [only] = bins
   const name = binName(feature)
   return bins.length === 1 ? `${name} = ${only}` : `${name} IN (${bins.join(', ')})`

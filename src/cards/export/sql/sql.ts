@@ -1,10 +1,10 @@
-import { type CompiledModel, type FeatureRule, rulesOf } from '../../engine/index.ts'
+import { type CompiledModel, type FeatureRule, listRules } from '../../../engine/index.ts'
 import type { WriteResult } from '../export-file.ts'
 import { DIALECTS, type Dialect } from './dialects.ts'
 import { type SqlOptions, SUBQUERY_PREFIX, sqlFaults, tableParts } from './options.ts'
 import { probabilitySql } from './probability.ts'
 import { planReasons, type SqlReasons } from './reasons.ts'
-import { type Column, caseOf, queryOf, type Subquery } from './subqueries.ts'
+import { type Column, formatCase, makeQuery, type Subquery } from './subqueries.ts'
 import { columnSql, slotCase, valueSql } from './values.ts'
 
 /** DuckDB limits the depth of an expression, and a sum is as deep as its number of terms. */
@@ -26,7 +26,7 @@ export function writeSql(
   options: SqlOptions,
   reasons: SqlReasons | null = null,
 ): WriteResult {
-  const rules = rulesOf(model)
+  const rules = listRules(model)
   const dialect = DIALECTS[options.dialect]
   const { finder = null, count = 0, notes = [] } = reasons ?? {}
   const planned = finder === null ? null : planReasons(model, rules, { finder, count, options })
@@ -51,7 +51,7 @@ export function writeSql(
   else {
     for (const [name, columns] of plan.subqueries) query.add(name, columns)
   }
-  const [first = '', ...others] = sumsOf(model.basePoints, points, dialect)
+  const [first = '', ...others] = formatSums(model.basePoints, points, dialect)
   query.add('score', [ALL, ['score', first]])
   for (const [index, sum] of others.entries()) {
     query.add(`score_${index + 2}`, [...same(carried), ['score', sum]])
@@ -66,8 +66,8 @@ export function writeSql(
     ...(plan?.results ?? []),
   ])
   const table = tableParts(options).map(dialect.identifier).join('.')
-  const text = queryOf(query.subqueriesOn(`${table} AS t`), dialect.fence)
-  return { ok: true, text: `${headerOf(model, dialect, notes)}\n${text}\n` }
+  const text = makeQuery(query.subqueriesOn(`${table} AS t`), dialect.fence)
+  return { ok: true, text: `${formatHeader(model, dialect, notes)}\n${text}\n` }
 }
 
 /** Every column of the previous subquery. */
@@ -107,7 +107,7 @@ function pointsSql(
 }
 
 /** The score as a sum from left to right; each expression continues the previous one. */
-function sumsOf(basePoints: number, points: readonly string[], { number }: Dialect): string[] {
+function formatSums(basePoints: number, points: readonly string[], { number }: Dialect): string[] {
   const sums: string[] = []
   for (let at = 0; at < points.length; at += TERMS_MAX) {
     const start = at === 0 ? number(basePoints) : 'score'
@@ -127,15 +127,15 @@ function gradeSql({ grades }: CompiledModel, { number, text, textType }: Dialect
     cases.push([`score ${starts}`, text(name)])
     next = low
   }
-  return cases.length === 0 ? `CAST(NULL AS ${textType})` : caseOf(cases, 'NULL')
+  return cases.length === 0 ? `CAST(NULL AS ${textType})` : formatCase(cases, 'NULL')
 }
 
 /**
  * Comments that explain the columns of the result. Names are written without characters that could
  * end a comment or start a template.
  */
-function headerOf(model: CompiledModel, dialect: Dialect, notes: readonly string[]): string {
-  const quoted = (name: string) => `"${name.replace(/[^\p{L}\p{N} _.,()-]/gu, codesOf)}"`
+function formatHeader(model: CompiledModel, dialect: Dialect, notes: readonly string[]): string {
+  const quoted = (name: string) => `"${name.replace(/[^\p{L}\p{N} _.,()-]/gu, formatCodes)}"`
   return [
     `-- The scorecard ${quoted(model.name)}, version ${quoted(model.version)}, for ${dialect.name}.`,
     ...model.featureNames.map((name, index) => `-- points_${index + 1}: ${quoted(name)}`),
@@ -144,7 +144,7 @@ function headerOf(model: CompiledModel, dialect: Dialect, notes: readonly string
 }
 
 /** The escape sequences of a character in JSON. */
-function codesOf(char: string): string {
+function formatCodes(char: string): string {
   const units = Array.from({ length: char.length }, (_, at) => char.charCodeAt(at))
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
 }

@@ -9,7 +9,7 @@ export interface Subquery {
 }
 
 /** `CASE` over several lines; only the value of `otherwise` when there is no case. */
-export function caseOf(
+export function formatCase(
   cases: ReadonlyArray<readonly [condition: string, value: string]>,
   otherwise: string,
 ): string {
@@ -20,7 +20,7 @@ export function caseOf(
 }
 
 /** `WITH` of all subqueries but the last, which is the main query. */
-export function queryOf(subqueries: readonly Subquery[], fence: string | null): string {
+export function makeQuery(subqueries: readonly Subquery[], fence: string | null): string {
   const end = fence === null ? '' : `\n  ${fence}`
   const inner = subqueries
     .slice(0, -1)

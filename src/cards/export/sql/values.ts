@@ -1,11 +1,11 @@
-import { type FeatureRule, nextUp } from '../../engine/index.ts'
+import { type FeatureRule, nextUp } from '../../../engine/index.ts'
 import { atOrAbove, atOrBelow } from './bounds.ts'
 import type { Dialect } from './dialects.ts'
-import { columnOf, type SqlOptions } from './options.ts'
-import { caseOf } from './subqueries.ts'
+import { nameColumn, type SqlOptions } from './options.ts'
+import { formatCase } from './subqueries.ts'
 
-/** What a statement gives for a slot of a feature. */
-export type Give = (slot: number) => string
+/** Terms that a statement gives for a slot of a feature. */
+type Give = (slot: number) => string
 
 /** A column of the table of applicants. */
 export function columnSql(name: string, dialect: Dialect): string {
@@ -14,22 +14,22 @@ export function columnSql(name: string, dialect: Dialect): string {
 
 /** The column of a feature, of the type that its values are compared as. */
 export function valueSql(rule: FeatureRule, options: SqlOptions, dialect: Dialect): string {
-  const column = columnSql(columnOf(rule.name, options), dialect)
-  return isOfNumbers(rule, options) ? dialect.numberOf(column) : dialect.textOf(column)
+  const column = columnSql(nameColumn(rule.name, options), dialect)
+  return isOfNumbers(rule, options) ? dialect.formatNumber(column) : dialect.formatText(column)
 }
 
 function isOfNumbers({ isNumeric, name }: FeatureRule, { numberColumns }: SqlOptions): boolean {
   return isNumeric || numberColumns.includes(name)
 }
 
-/** Where a statement finds a value, and how it writes. */
+/** The place where a statement finds a value, and how it writes. */
 interface Place {
   readonly value: string
   readonly dialect: Dialect
   readonly options: SqlOptions
 }
 
-/** What follows from a value by its slot; NULL for a number that can't be scored. */
+/** Returns what follows from a value by its slot; NULL for a number that can't be scored. */
 export function slotCase(rule: FeatureRule, place: Place, give: Give): string {
   return isOfNumbers(rule, place.options)
     ? numberCase(rule, place, give)
@@ -64,7 +64,7 @@ function numberCase(rule: FeatureRule, { value, dialect }: Place, give: Give): s
   if (covered < Number.MAX_VALUE) {
     cases.push([`${value} <= ${n(Number.MAX_VALUE)}`, give(unmatchedSlot)])
   }
-  return caseOf(cases, 'NULL')
+  return formatCase(cases, 'NULL')
 }
 
 /** The next double; for minus infinity the least finite double. */
@@ -72,7 +72,7 @@ function follower(value: number): number {
   return value === Number.NEGATIVE_INFINITY ? -Number.MAX_VALUE : nextUp(value)
 }
 
-/** Whether scoring treats this number as equal to this category. */
+/** Tells whether scoring treats this number as equal to this category. */
 function isShortest(number: number, category: string): boolean {
   return Number.isFinite(number) && String(number) === category
 }
@@ -85,5 +85,5 @@ function textCase(rule: FeatureRule, { value, dialect }: Place, give: Give): str
         [`${value} IN (${texts.map(dialect.text).join(', ')})`, give(slot)] as const,
     ),
   ]
-  return caseOf(cases, give(rule.unmatchedSlot))
+  return formatCase(cases, give(rule.unmatchedSlot))
 }

@@ -1,15 +1,15 @@
-import { CATEGORY_DELIMITER, MISSING } from '../../engine/index.ts'
+import { CATEGORY_DELIMITER, MISSING } from '../../../engine/index.ts'
 import {
   type BuildContext,
   type BuiltNumeric,
   type BuiltReasons,
   binsWith,
-  missingBinOf,
+  findMissingBin,
   noteNoMissing,
-  reasonOf,
+  readReason,
 } from './build-numeric.ts'
 import type { SourceBin, SourceFeature } from './card.ts'
-import { countsOf, type DevelopmentCounts } from './development-counts.ts'
+import { type DevelopmentCounts, makeCounts } from './development-counts.ts'
 import { labelText, quote } from './notes.ts'
 import { readDecimal } from './ranges.ts'
 
@@ -68,7 +68,7 @@ class CategoricalBuilder {
       ...(missing === null ? [] : [{ value: MISSING, bin: missing }]),
     ]
     const woes = all.map(({ bin }) => bin.woe)
-    const counts = countsOf(all.map(({ bin }) => bin))
+    const counts = makeCounts(all.map(({ bin }) => bin))
     return {
       name: this.feature.name,
       type: 'categorical',
@@ -77,7 +77,7 @@ class CategoricalBuilder {
         points: bin.points,
         label: labelText(bin.label),
         ...counts(bin),
-        ...reasonOf(bin),
+        ...readReason(bin),
       })),
       ...(woes.every((woe) => woe !== undefined) && { woe_values: woes }),
     }
@@ -144,7 +144,7 @@ class CategoricalBuilder {
     const { rules, unseen, notes } = this.context
     const others = binsWith(this.feature, 'else')
     const [other = null] = others
-    const missing = missingBinOf(this.feature, others, this.context)
+    const missing = findMissingBin(this.feature, others, this.context)
     const name = quote(this.feature.name)
     const unseenPoints = other?.points ?? this.unseenPoints()
     if (unseenPoints === null) {
@@ -180,7 +180,7 @@ class CategoricalBuilder {
   }
 }
 
-/** What the caller can change so that unseen and missing values get the same points. */
+/** Returns what the caller can change so that unseen and missing values get the same points. */
 function remedyFor(other: SourceBin | null, missing: SourceBin | null): string {
   if (other === null) return 'choose "missing" for unseen'
   const remedy = `name the categories of ${quote(other.label)} in the file`

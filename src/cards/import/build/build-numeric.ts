@@ -1,6 +1,6 @@
-import { MISSING } from '../../engine/index.ts'
+import { MISSING } from '../../../engine/index.ts'
 import type { SourceBin, SourceFeature, ToolRules, Unseen } from './card.ts'
-import { countsOf, type DevelopmentCounts } from './development-counts.ts'
+import { type DevelopmentCounts, makeCounts } from './development-counts.ts'
 import { labelText, type Notes, quote } from './notes.ts'
 import {
   ABOVE_ALL,
@@ -14,14 +14,14 @@ import {
   without,
 } from './ranges.ts'
 
-/** What the builders of bins share. */
+/** State that the builders of bins share. */
 export interface BuildContext {
   readonly rules: ToolRules
   readonly unseen: Unseen | undefined
   readonly notes: Notes
 }
 
-/** What a feature of a card with reason codes has. */
+/** Reasons of a feature of a card with reason codes. */
 export interface BuiltReasons {
   readonly reason_code?: string
   readonly reason_baseline?: number
@@ -68,9 +68,9 @@ export function buildNumeric(feature: SourceFeature, context: BuildContext): Bui
   }
   const others = binsWith(feature, 'else')
   const [other] = others
-  if (other !== undefined) for (const rest of remainderOf(parts, other)) parts.push(rest)
+  if (other !== undefined) for (const rest of computeRemainder(parts, other)) parts.push(rest)
   parts.sort((a, b) => compareCuts(a.range.low, b.range.low))
-  const missing = missingBinOf(feature, others, context)
+  const missing = findMissingBin(feature, others, context)
   if (missing === null) noteNoMissing(feature, context)
   return numericSpec(feature, parts, missing)
 }
@@ -85,7 +85,7 @@ function numericSpec(
     ...(missing === null ? [] : [{ text: MISSING, bin: missing }]),
   ]
   const woes = all.map(({ bin }) => bin.woe)
-  const counts = countsOf(all.map(({ bin }) => bin))
+  const counts = makeCounts(all.map(({ bin }) => bin))
   return {
     name,
     type: 'numeric',
@@ -94,14 +94,14 @@ function numericSpec(
       points: bin.points,
       label: labelText(bin.label),
       ...counts(bin),
-      ...reasonOf(bin),
+      ...readReason(bin),
     })),
     ...(woes.every((woe) => woe !== undefined) && { woe_values: woes }),
   }
 }
 
 /** The reason code of a bin, where it has its own. */
-export function reasonOf({ reasonCode }: SourceBin): { readonly reason_code?: string } {
+export function readReason({ reasonCode }: SourceBin): { readonly reason_code?: string } {
   return reasonCode === undefined ? {} : { reason_code: reasonCode }
 }
 
@@ -113,7 +113,7 @@ export function binsWith({ bins }: SourceFeature, kind: string): SourceBin[] {
 /**
  * The one bin for missing values: its own, or the one for everything else where that holds them.
  */
-export function missingBinOf(
+export function findMissingBin(
   feature: SourceFeature,
   others: readonly SourceBin[],
   { rules, notes }: BuildContext,
@@ -228,7 +228,7 @@ function noteSplit({ name }: SourceFeature, bin: SourceBin, parts: number, notes
 }
 
 /** The numbers that no bin contains yet, as ranges of the bin for everything else. */
-function remainderOf(parts: readonly RangedBin[], other: SourceBin): RangedBin[] {
+function computeRemainder(parts: readonly RangedBin[], other: SourceBin): RangedBin[] {
   const taken = parts.map(({ range }) => range).sort((a, b) => compareCuts(a.low, b.low))
   return without({ low: BELOW_ALL, high: ABOVE_ALL }, taken).map((range) => ({
     range,

@@ -1,9 +1,13 @@
-import { BINS_PER_FEATURE_MAX, type RiskGradeSpec, type ScalingSpec } from '../../engine/index.ts'
+import {
+  BINS_PER_FEATURE_MAX,
+  type RiskGradeSpec,
+  type ScalingSpec,
+} from '../../../engine/index.ts'
 import { type BuiltFeature, buildCategorical } from './build-categorical.ts'
 import { type BuiltReasons, buildNumeric } from './build-numeric.ts'
 import type { CardReasons, ImportOptions, SourceBin, SourceCard, SourceFeature } from './card.ts'
 import { type Notes, quote } from './notes.ts'
-import { probabilitiesOf } from './scaling.ts'
+import { computeProbabilities } from './scaling.ts'
 
 const SPEC_CHARS_MAX = 16 * 1024 * 1024
 /** Characters of a bin in JSON, apart from its texts. */
@@ -16,7 +20,7 @@ export interface ImportedSpec {
   readonly spec_version: '1.0'
   readonly target: string
   readonly base_points: number
-  /** How a card with reason codes ranks them, see `FeatureReasonSpec`. */
+  /** The way a card with reason codes ranks them, see `FeatureReasonSpec`. */
   readonly reasons?: {
     readonly version: 1
     readonly method: 'fixed'
@@ -41,7 +45,7 @@ export function buildSpec(
   options: ImportOptions,
   notes: Notes,
 ): ImportedSpec | null {
-  const probabilities = probabilitiesOf(card, options, notes)
+  const probabilities = computeProbabilities(card, options, notes)
   const context = { rules: card.rules, unseen: options.unseen, notes }
   if (card.features.length === 0) notes.fault('file', 'has no feature')
   const features = renamed(card, options, notes)
@@ -202,7 +206,7 @@ interface PointsOf {
   readonly features: readonly { readonly bins: readonly { readonly points: number }[] }[]
 }
 
-/** Whether all points are whole numbers, so that they may have been rounded. */
+/** Tells whether all points are whole numbers, so that they may have been rounded. */
 export function hasWholePoints({ base_points: basePoints, features }: PointsOf): boolean {
   const points = features.flatMap(({ bins }) => bins.map((bin) => bin.points))
   return [basePoints, ...points].every(Number.isInteger)

@@ -3,18 +3,18 @@ import type {
   ODDS_DIRECTIONS,
   PROBABILITIES,
   UNSEEN_POLICIES,
-} from '../../../schemas/import.ts'
+} from '../../../../schemas/import.ts'
 import type { Range } from './ranges.ts'
 
 /** The tools whose files can be read. */
 export type Tool = (typeof IMPORT_TOOLS)[number]
 
-/** How many points a category in no bin adds, if the file does not specify them. */
+/** Number of points a category in no bin adds, if the file does not specify them. */
 export type Unseen = (typeof UNSEEN_POLICIES)[number]
 
 type OddsDirection = (typeof ODDS_DIRECTIONS)[number]
 
-/** What the caller knows and the file does not contain. */
+/** Facts that the caller knows and the file does not contain. */
 export interface ImportOptions {
   readonly tool?: Tool
   readonly name: string
@@ -71,7 +71,7 @@ export interface SourceBin {
   readonly woe?: number | undefined
   /** Applicants of the development sample in this row. */
   readonly count?: number | undefined
-  /** Those of them that were bad. */
+  /** The bad ones among them. */
   readonly bads?: number | undefined
   /** Where it differs from that of the feature. */
   readonly reasonCode?: string | undefined
@@ -87,34 +87,34 @@ export interface SourceFeature {
   readonly reasonBaseline?: number
 }
 
-/** How a card that brings its baselines ranks reason codes. */
+/** The way a card that brings its baselines ranks reason codes. */
 export interface CardReasons {
-  /** Whether points above a baseline are adverse, not those below it. */
+  /** True if points above a baseline are adverse, not those below it. */
   readonly isAbove: boolean
   readonly basis: 'max' | 'mean' | 'neutral' | 'other'
 }
 
 /** A card as read from its file, before it becomes a specification. */
 export interface SourceCard {
-  readonly tool: Tool
+  readonly tool: Exclude<Tool, 'scoreline'>
   readonly basePoints: number
   readonly features: readonly SourceFeature[]
   readonly reasons?: CardReasons | null
   readonly rules: ToolRules
 }
 
-/** How a tool applies its own card. */
+/** The way a tool applies its own card. */
 export interface ToolRules {
   /** A sentence: what the tool does with a category that no bin names. */
   readonly unseen: string
   /** A sentence: what the tool does with a missing value that has no bin. */
   readonly missing: string
-  /** Whether `else` includes missing values. */
+  /** True if `else` includes missing values. */
   readonly elseHoldsMissing?: boolean
-  /** Whether ranges must cover all numbers without a gap. */
+  /** True if ranges must cover all numbers without a gap. */
   readonly tiles?: boolean
   /**
-   * Whether categories are texts to the letter, so that 3.0 is not 3: they may be Python's numbers
+   * True if categories are texts to the letter, so that 3.0 is not 3: they may be Python's numbers
    * else.
    */
   readonly hasTextCategories?: boolean

@@ -15,12 +15,12 @@ export function isObject(value: unknown): value is JsonObject {
  * @returns null when the value has none of these shapes
  */
 export function readFrame(value: unknown, columns: readonly string[], notes: Notes): Table | null {
-  const table = frameOf(value, '')
+  const table = findFrame(value, '')
   if (table !== null && columns.every((name) => table.columns.includes(name))) return table
   if (!isObject(value)) return null
   const parts: Table[] = []
   for (const [name, part] of Object.entries(value)) {
-    const read = frameOf(part, name)
+    const read = findFrame(part, name)
     if (read === null || !columns.every((column) => read.columns.includes(column))) return null
     parts.push(read)
   }
@@ -32,7 +32,7 @@ export function readFrame(value: unknown, columns: readonly string[], notes: Not
   }
 }
 
-function frameOf(value: unknown, path: string): Table | null {
+function findFrame(value: unknown, path: string): Table | null {
   if (Array.isArray(value)) return fromRecords(value, path)
   if (!isObject(value)) return null
   const { columns, data } = value
@@ -49,7 +49,7 @@ function fromRecords(records: readonly unknown[], path: string): Table | null {
     const cells = new Map<string, Cell>()
     for (const [name, cell] of Object.entries(record)) {
       columns.add(name)
-      cells.set(name, cellOf(cell))
+      cells.set(name, findCell(cell))
     }
     rows.push({ path: `${path}[${index}]`, cells })
   }
@@ -65,7 +65,7 @@ function fromSplit(
   const rows: Row[] = []
   for (const [index, record] of data.entries()) {
     if (!Array.isArray(record) || record.length !== names.length) return null
-    const cells = new Map(names.map((name, column) => [name, cellOf(record[column])]))
+    const cells = new Map(names.map((name, column) => [name, findCell(record[column])]))
     rows.push({ path: `${path}[${index}]`, cells })
   }
   return { columns: names, rows }
@@ -93,7 +93,7 @@ function fromColumns(value: JsonObject, path: string): Table | null {
     for (const [index, cell] of entries) {
       const cells = cellsByIndex.get(index)
       if (cells === undefined) return null
-      cells.set(name, cellOf(cell))
+      cells.set(name, findCell(cell))
     }
   }
   const rows = [...cellsByIndex].map(([index, cells]) => ({ path: `${path}[${index}]`, cells }))
@@ -103,7 +103,7 @@ function fromColumns(value: JsonObject, path: string): Table | null {
 /**
  * An array, as a bin of several categories may be, is told from a text by whoever reads the column.
  */
-function cellOf(value: unknown): Cell {
+function findCell(value: unknown): Cell {
   if (typeof value === 'number' || typeof value === 'string') return value
   if (value === null || value === undefined) return null
   return JSON.stringify(value)

@@ -1,3 +1,4 @@
+import { isCount } from '../../../engine/index.ts'
 import type { SourceBin } from './card.ts'
 import { numberIfAny, type Row } from './table.ts'
 
@@ -29,13 +30,14 @@ export function rowCounts(
  *
  * @param rows the row of each bin of the specification
  */
-export function countsOf(rows: readonly SourceBin[]): (row: SourceBin) => DevelopmentCounts {
+export function makeCounts(rows: readonly SourceBin[]): (row: SourceBin) => DevelopmentCounts {
   const times = new Map<SourceBin, number>()
   for (const row of rows) times.set(row, (times.get(row) ?? 0) + 1)
   return (row) => {
     const { count, bads } = row
-    if (count === undefined || !(count >= 0) || times.get(row) !== 1) return {}
-    const areBadsKnown = bads !== undefined && bads >= 0 && bads <= count
+    // Sums of weights count nobody.
+    if (!isCount(count) || times.get(row) !== 1) return {}
+    const areBadsKnown = isCount(bads) && bads <= count
     return { baseline_count: count, ...(areBadsKnown && { baseline_bads: bads }) }
   }
 }

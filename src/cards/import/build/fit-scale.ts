@@ -1,5 +1,5 @@
-import type { ScalingSpec } from '../../engine/index.ts'
-import type { SampleRow } from '../sample.ts'
+import type { ScalingSpec } from '../../../engine/index.ts'
+import type { Sample } from '../sample.ts'
 import type { Notes } from './notes.ts'
 
 /** Two points always lie on a line; a third shows whether the relation is linear. */
@@ -15,12 +15,16 @@ const SCORES_MIN = 3
  * @param notes receives a fault, or how well the scale fits
  * @returns null after a fault
  */
-export function fitScale(sample: readonly SampleRow[], notes: Notes): ScalingSpec | null {
-  const points = sample.flatMap(({ score, pd }) =>
-    pd === null || !(pd > 0 && pd < 1)
-      ? []
-      : [{ score, pd, logOdds: Math.log((1 - pd) / pd), weight: (pd * (1 - pd)) ** 2 }],
-  )
+export function fitScale(
+  { scores: all, pds }: Pick<Sample, 'scores' | 'pds'>,
+  notes: Notes,
+): ScalingSpec | null {
+  const points: { score: number; pd: number; logOdds: number; weight: number }[] = []
+  for (const [row, pd] of pds.entries()) {
+    if (!(pd > 0 && pd < 1)) continue
+    const score = all[row] ?? Number.NaN
+    points.push({ score, pd, logOdds: Math.log((1 - pd) / pd), weight: (pd * (1 - pd)) ** 2 })
+  }
   const scores = new Set(points.map(({ score }) => score)).size
   if (scores < SCORES_MIN) {
     notes.fault(
@@ -30,11 +34,11 @@ export function fitScale(sample: readonly SampleRow[], notes: Notes): ScalingSpe
     )
     return null
   }
-  const weight = sumOf(points, (point) => point.weight)
-  const meanScore = sumOf(points, (point) => (point.weight / weight) * point.score)
-  const meanLogOdds = sumOf(points, (point) => (point.weight / weight) * point.logOdds)
-  const spread = sumOf(points, (point) => point.weight * (point.score - meanScore) ** 2)
-  const together = sumOf(
+  const weight = computeSum(points, (point) => point.weight)
+  const meanScore = computeSum(points, (point) => (point.weight / weight) * point.score)
+  const meanLogOdds = computeSum(points, (point) => (point.weight / weight) * point.logOdds)
+  const spread = computeSum(points, (point) => point.weight * (point.score - meanScore) ** 2)
+  const together = computeSum(
     points,
     (point) => point.weight * (point.score - meanScore) * (point.logOdds - meanLogOdds),
   )
@@ -60,6 +64,6 @@ export function fitScale(sample: readonly SampleRow[], notes: Notes): ScalingSpe
   return scaling
 }
 
-function sumOf<Item>(items: readonly Item[], of: (item: Item) => number): number {
+function computeSum<Item>(items: readonly Item[], of: (item: Item) => number): number {
   return items.reduce((sum, item) => sum + of(item), 0)
 }

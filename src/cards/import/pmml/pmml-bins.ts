@@ -1,4 +1,4 @@
-import { nextUp } from '../../engine/index.ts'
+import { nextUp } from '../../../engine/index.ts'
 import type { Member, SourceBin, SourceFeature, Unseen } from '../build/card.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import {
@@ -87,7 +87,7 @@ function giveRanges(
   give: Give,
   { path, unseen, notes }: Context,
 ): number[] {
-  const cells = cellsOf([...constants].map(readDecimal).filter((value) => value !== null))
+  const cells = readCells([...constants].map(readDecimal).filter((value) => value !== null))
   let run: { attribute: Chosen; low: Cut; high: Cut } | null = null
   const close = () => {
     if (run === null) return
@@ -113,7 +113,7 @@ interface NumberCell {
   readonly value: number
 }
 
-function cellsOf(constants: readonly number[]): NumberCell[] {
+function readCells(constants: readonly number[]): NumberCell[] {
   const sorted = [...new Set(constants)].sort((a, b) => a - b)
   const cuts: Cut[] = [BELOW_ALL]
   for (const at of sorted) cuts.push({ at, isAfter: false }, { at, isAfter: true })

@@ -1,8 +1,8 @@
 import { type Notes, quote } from '../build/notes.ts'
 import { between, holds, type Range, readDecimal } from '../build/ranges.ts'
 import type { Value } from './pmml-predicate.ts'
-import { unreadOf } from './pmml-unread.ts'
-import { childOf, childrenOf, type Element } from './xml.ts'
+import { listUnread } from './pmml-unread.ts'
+import { type Element, findChild, findChildren } from './xml.ts'
 
 /** A field, and how PMML prepares its values before predicates see them. */
 export interface PmmlField {
@@ -22,10 +22,10 @@ export const UNNAMED = '\u0000'
 
 /** The fields of the mining schema by name; adds a fault for each that can't be converted. */
 export function readFields(root: Element, model: Element, notes: Notes): Map<string, PmmlField> {
-  const dictionary = childOf(root, 'DataDictionary')
-  const schema = childOf(model, 'MiningSchema')
-  const declared = byName(childrenOf(dictionary ?? root, 'DataField'), notes)
-  const used = byName(schema === undefined ? [] : childrenOf(schema, 'MiningField'), notes)
+  const dictionary = findChild(root, 'DataDictionary')
+  const schema = findChild(model, 'MiningSchema')
+  const declared = byName(findChildren(dictionary ?? root, 'DataField'), notes)
+  const used = byName(schema === undefined ? [] : findChildren(schema, 'MiningField'), notes)
   const derived = derivedNames(root, model)
   const fields = new Map<string, PmmlField>()
   for (const [name, mining] of used) {
@@ -52,10 +52,10 @@ function byName(elements: readonly Element[], notes: Notes): Map<string, Element
 
 function derivedNames(root: Element, model: Element): Set<string | undefined> {
   const parents = [
-    childOf(root, 'TransformationDictionary'),
-    childOf(model, 'LocalTransformations'),
+    findChild(root, 'TransformationDictionary'),
+    findChild(model, 'LocalTransformations'),
   ]
-  const fields = parents.flatMap((parent) => (parent ? childrenOf(parent, 'DerivedField') : []))
+  const fields = parents.flatMap((parent) => (parent ? findChildren(parent, 'DerivedField') : []))
   return new Set(fields.map(({ attributes }) => attributes['name']))
 }
 
@@ -82,12 +82,12 @@ function readField(name: string, data: Element, mining: Element, notes: Notes): 
       'has the type integer: PMML engines refuse 3.7, but the service does not',
     )
   }
-  for (const fault of unreadOf(data, mining, isNumeric)) notes.fault(path, fault)
-  const invalid = treatmentOf(mining, isNumeric, path, notes)
+  for (const fault of listUnread(data, mining, isNumeric)) notes.fault(path, fault)
+  const invalid = readTreatment(mining, isNumeric, path, notes)
   const replacement = constant(mining.attributes['missingValueReplacement'], isNumeric)
   const returnsInvalid = mining.attributes['missingValueTreatment'] === 'returnInvalid'
-  const domain = domainOf(data, isNumeric)
-  const outliers = outliersOf(mining)
+  const domain = readDomain(data, isNumeric)
+  const outliers = readOutliers(mining)
   return {
     name,
     isNumeric,
@@ -105,8 +105,8 @@ function readField(name: string, data: Element, mining: Element, notes: Notes): 
   }
 }
 
-/** What PMML does with a value outside the domain of its field. */
-function treatmentOf(
+/** Returns what PMML does with a value outside the domain of its field. */
+function readTreatment(
   mining: Element,
   isNumeric: boolean,
   path: string,
@@ -129,8 +129,8 @@ interface Domain {
 }
 
 /** Values and intervals that a DataField lists; without any, every value is valid. */
-function domainOf(data: Element, isNumeric: boolean): Domain {
-  const values = childrenOf(data, 'Value')
+function readDomain(data: Element, isNumeric: boolean): Domain {
+  const values = findChildren(data, 'Value')
   const listed = (property: string) =>
     new Set(
       values
@@ -138,7 +138,7 @@ function domainOf(data: Element, isNumeric: boolean): Domain {
         .map(({ attributes }) => constant(attributes['value'], isNumeric)),
     )
   const [valid, invalid, missing] = [listed('valid'), listed('invalid'), listed('missing')]
-  const intervals = childrenOf(data, 'Interval').map(intervalOf)
+  const intervals = findChildren(data, 'Interval').map(readInterval)
   const isOpen = valid.size === 0 && intervals.length === 0
   return {
     constants: [
@@ -154,7 +154,7 @@ function domainOf(data: Element, isNumeric: boolean): Domain {
   }
 }
 
-function intervalOf({ attributes }: Element): Range {
+function readInterval({ attributes }: Element): Range {
   const { closure = '', leftMargin, rightMargin } = attributes
   const low = readDecimal(leftMargin ?? '') ?? Number.NEGATIVE_INFINITY
   const high = readDecimal(rightMargin ?? '') ?? Number.POSITIVE_INFINITY
@@ -164,7 +164,7 @@ function intervalOf({ attributes }: Element): Range {
   })
 }
 
-function outliersOf({ attributes }: Element): {
+function readOutliers({ attributes }: Element): {
   constants: readonly string[]
   bounded(value: Value): Value
 } {

@@ -1,10 +1,10 @@
 import { readDecimal } from '../build/ranges.ts'
-import { childrenOf, type Element } from './xml.ts'
+import { type Element, findChildren } from './xml.ts'
 
 /** A value of a field: a number, a text, or missing. */
 export type Value = number | string | null
 
-/** Whether a predicate holds for a value; null is PMML's UNKNOWN. */
+/** True if a predicate holds for a value; null is PMML's UNKNOWN. */
 export type Predicate = (value: Value) => boolean | null
 
 /** The fields and constants that a predicate uses. */
@@ -25,7 +25,7 @@ const PREDICATES = new Set([
 ])
 
 /** The predicates among the children of an element. */
-export function predicatesOf(parent: Element): Element[] {
+export function listPredicates(parent: Element): Element[] {
   return parent.children.filter(({ name }) => PREDICATES.has(name))
 }
 
@@ -70,7 +70,7 @@ function simple({ attributes }: Element, isNumeric: boolean, uses: Uses): Predic
     throw new PredicateFault(`compares texts by "${operator}"`)
   }
   uses.constants.add(text)
-  const constant = constantOf(text, isNumeric)
+  const constant = readConstant(text, isNumeric)
   return (value) => (value === null ? null : compare(value, constant))
 }
 
@@ -79,17 +79,17 @@ function simpleSet(element: Element, isNumeric: boolean, uses: Uses): Predicate 
   if (booleanOperator !== 'isIn' && booleanOperator !== 'isNotIn') {
     throw new PredicateFault(`has the boolean operator "${booleanOperator ?? ''}"`)
   }
-  const [array, second] = childrenOf(element, 'Array')
+  const [array, second] = findChildren(element, 'Array')
   if (array === undefined) throw new PredicateFault('has no Array')
   if (second !== undefined) throw new PredicateFault('has several Arrays')
   const texts = readArray(array.text)
   for (const text of texts) uses.constants.add(text)
-  const set = new Set(texts.map((text) => constantOf(text, isNumeric)))
+  const set = new Set(texts.map((text) => readConstant(text, isNumeric)))
   const isIn = booleanOperator === 'isIn'
   return (value) => (value === null ? null : set.has(value) === isIn)
 }
 
-function constantOf(text: string, isNumeric: boolean): number | string {
+function readConstant(text: string, isNumeric: boolean): number | string {
   if (!isNumeric) return text
   const value = readDecimal(text)
   if (value === null) throw new PredicateFault(`compares a number with "${text}"`)
@@ -114,24 +114,45 @@ function readArray(text: string): string[] {
 
 function compound(element: Element, isNumeric: boolean, uses: Uses): Predicate {
   const { booleanOperator } = element.attributes
-  const parts = predicatesOf(element).map((child) => compilePredicate(child, isNumeric, uses))
+  const children = listPredicates(element)
+  const isOr = booleanOperator === 'or'
+  const equals = isOr ? children.filter(isEqual) : []
+  const others = isOr ? children.filter((child) => !isEqual(child)) : children
+  const parts = others.map((child) => compilePredicate(child, isNumeric, uses))
+  if (equals.length > 0) parts.push(equalsAny(equals, isNumeric, uses))
   if (parts.length === 0) throw new PredicateFault('has an empty CompoundPredicate')
   if (booleanOperator === 'and') return (value) => every(parts, value)
-  if (booleanOperator === 'or') {
-    return (value) => {
-      const none = every(
-        parts.map((part) => (of: Value) => not(part(of))),
-        value,
-      )
-      return not(none)
-    }
-  }
+  if (booleanOperator === 'or') return (value) => some(parts, value)
   if (booleanOperator === 'surrogate') return (value) => firstKnown(parts, value)
   throw new PredicateFault(`combines predicates by "${booleanOperator ?? ''}"`)
 }
 
-function not(truth: boolean | null): boolean | null {
-  return truth === null ? null : !truth
+function isEqual({ name, attributes }: Element): boolean {
+  return name === 'SimplePredicate' && attributes['operator'] === 'equal'
+}
+
+/** Makes a set of the values of an `or`: a card may list thousands, each tried with each value. */
+function equalsAny(elements: readonly Element[], isNumeric: boolean, uses: Uses): Predicate {
+  const values = new Set<number | string>()
+  for (const { attributes } of elements) {
+    const { field = '', value: text } = attributes
+    if (text === undefined) throw new PredicateFault('has no value')
+    uses.fields.add(field)
+    uses.constants.add(text)
+    values.add(readConstant(text, isNumeric))
+  }
+  return (value) => (value === null ? null : values.has(value))
+}
+
+/** True if any part is true, otherwise unknown if any part is unknown, otherwise false. */
+function some(parts: readonly Predicate[], value: Value): boolean | null {
+  let any: boolean | null = false
+  for (const part of parts) {
+    const truth = part(value)
+    if (truth === true) return true
+    if (truth === null) any = null
+  }
+  return any
 }
 
 /** False if any part is false, otherwise unknown if any part is unknown, otherwise true. */

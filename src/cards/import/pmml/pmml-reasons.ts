@@ -1,7 +1,7 @@
 import type { CardReasons, SourceFeature } from '../build/card.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { readDecimal } from '../build/ranges.ts'
-import { childrenOf, type Element } from './xml.ts'
+import { type Element, findChildren } from './xml.ts'
 
 const BASES = ['max', 'mean', 'neutral', 'other'] as const
 /** Longer codes have no place in a specification. */
@@ -22,14 +22,17 @@ export function readReasons(
   notes: Notes,
 ): CardReasons | null {
   if (model.attributes['useReasonCodes'] === 'false') return null
-  const codes = characteristics.flatMap((one) => codesOf(one).filter((code) => code !== undefined))
-  const declares = codes.length > 0 || characteristics.some((one) => baselineOf(one, model) !== '')
+  const codes = characteristics.flatMap((one) =>
+    listCodes(one).filter((code) => code !== undefined),
+  )
+  const declares =
+    codes.length > 0 || characteristics.some((one) => readBaseline(one, model) !== '')
   if (!declares) return null
   const { reasonCodeAlgorithm: algorithm = 'pointsBelow', baselineMethod: method = 'other' } =
     model.attributes
   const fault =
     algorithm === 'pointsBelow' || algorithm === 'pointsAbove'
-      ? faultOf(model, characteristics, codes)
+      ? findFault(model, characteristics, codes)
       : `the reasonCodeAlgorithm is ${quote(algorithm)}`
   if (fault !== null) {
     notes.conversion('Scorecard', `loses its reason codes: ${fault}`)
@@ -42,15 +45,15 @@ export function readReasons(
   return { isAbove: algorithm === 'pointsAbove', basis }
 }
 
-function faultOf(
+function findFault(
   model: Element,
   characteristics: readonly Element[],
   codes: readonly string[],
 ): string | null {
   for (const one of characteristics) {
     const name = `Characteristic ${quote(one.attributes['name'] ?? '')}`
-    if (readDecimal(baselineOf(one, model)) === null) return `${name} has no baselineScore`
-    if (codesOf(one).includes(undefined)) return `${name} has an Attribute without a reasonCode`
+    if (readDecimal(readBaseline(one, model)) === null) return `${name} has no baselineScore`
+    if (listCodes(one).includes(undefined)) return `${name} has an Attribute without a reasonCode`
   }
   const long = codes.find((code) => code.length > CODE_CHARS_MAX || code.trim() === '')
   return long === undefined
@@ -59,15 +62,15 @@ function faultOf(
 }
 
 /** The code of each attribute, its own or that of the characteristic. */
-function codesOf(characteristic: Element): (string | undefined)[] {
+function listCodes(characteristic: Element): (string | undefined)[] {
   const { reasonCode } = characteristic.attributes
-  return childrenOf(characteristic, 'Attribute').map(
+  return findChildren(characteristic, 'Attribute').map(
     ({ attributes }) => attributes['reasonCode'] ?? reasonCode,
   )
 }
 
 /** Text of the baseline; the inner one wins. */
-function baselineOf({ attributes }: Element, model: Element): string {
+function readBaseline({ attributes }: Element, model: Element): string {
   return attributes['baselineScore'] ?? model.attributes['baselineScore'] ?? ''
 }
 
@@ -80,7 +83,7 @@ export function withReasons(
   const code = characteristic.attributes['reasonCode']
   return {
     ...feature,
-    reasonBaseline: readDecimal(baselineOf(characteristic, model)) ?? 0,
+    reasonBaseline: readDecimal(readBaseline(characteristic, model)) ?? 0,
     ...(code !== undefined && { reasonCode: code }),
     bins: feature.bins.map((bin) =>
       bin.reasonCode === code ? { ...bin, reasonCode: undefined } : bin,

@@ -1,6 +1,6 @@
 import { quote } from '../build/notes.ts'
 import { readDecimal } from '../build/ranges.ts'
-import { childrenOf, type Element } from './xml.ts'
+import { type Element, findChildren } from './xml.ts'
 
 const NUMBERS = ['lowValue', 'highValue'] as const
 const REPLACEMENTS = ['missingValueReplacement', 'invalidValueReplacement'] as const
@@ -9,16 +9,18 @@ const OUTLIERS = ['asIs', 'asMissingValues', 'asExtremeValues']
 const CLOSURES = ['openOpen', 'openClosed', 'closedOpen', 'closedClosed']
 const PROPERTIES = ['valid', 'invalid', 'missing']
 
-/** What this service can't read in a field, as messages: ignoring it would change scores. */
-export function unreadOf(data: Element, mining: Element, isNumeric: boolean): string[] {
-  const values = childrenOf(data, 'Value')
-  const intervals = childrenOf(data, 'Interval')
+/**
+ * Returns what this service can't read in a field, as messages: ignoring it would change scores.
+ */
+export function listUnread(data: Element, mining: Element, isNumeric: boolean): string[] {
+  const values = findChildren(data, 'Value')
+  const intervals = findChildren(data, 'Interval')
   return [
     ...notNumbers(mining, isNumeric ? [...NUMBERS, ...REPLACEMENTS] : NUMBERS),
-    ...notOneOf(mining, 'outliers', OUTLIERS),
+    ...findUnlisted(mining, 'outliers', OUTLIERS),
     ...intervals.flatMap((interval) => notNumbers(interval, MARGINS)),
-    ...intervals.flatMap((interval) => notOneOf(interval, 'closure', CLOSURES, true)),
-    ...values.flatMap((value) => notOneOf(value, 'property', PROPERTIES)),
+    ...intervals.flatMap((interval) => findUnlisted(interval, 'closure', CLOSURES, true)),
+    ...values.flatMap((value) => findUnlisted(value, 'property', PROPERTIES)),
     ...values.flatMap((value) => {
       if (value.attributes['value'] === undefined) return ['has a Value without a value']
       return isNumeric ? notNumbers(value, ['value']) : []
@@ -34,7 +36,7 @@ function notNumbers({ attributes }: Element, names: readonly string[]): string[]
   })
 }
 
-function notOneOf(
+function findUnlisted(
   { attributes }: Element,
   name: string,
   known: readonly string[],

@@ -3,9 +3,9 @@ import { type Notes, quote } from '../build/notes.ts'
 import { readDecimal } from '../build/ranges.ts'
 import { binsOfField, type ReadAttribute } from './pmml-bins.ts'
 import { type PmmlField, readFields } from './pmml-field.ts'
-import { compilePredicate, PredicateFault, predicatesOf } from './pmml-predicate.ts'
+import { compilePredicate, listPredicates, PredicateFault } from './pmml-predicate.ts'
 import { readReasons, withoutReasons, withReasons } from './pmml-reasons.ts'
-import { childOf, childrenOf, type Element } from './xml.ts'
+import { type Element, findChild, findChildren } from './xml.ts'
 
 const VERSIONS = /^4\.[1-4]/
 /** Elements of a document that are not models. */
@@ -26,14 +26,17 @@ const NO_MODELS = new Set([
  * @source PMML 4.4, Scorecard
  */
 export function readPmml(root: Element, options: ImportOptions, notes: Notes): SourceCard | null {
-  const model = scorecardOf(root, notes)
+  const model = findScorecard(root, notes)
   if (model === null) return null
   checkTargets(model, notes)
   const initialScore = model.attributes['initialScore'] ?? '0'
   let basePoints = readDecimal(initialScore)
   if (basePoints === null) notes.fault('Scorecard', `has the initialScore ${quote(initialScore)}`)
   const fields = readFields(root, model, notes)
-  const characteristics = childrenOf(childOf(model, 'Characteristics') ?? model, 'Characteristic')
+  const characteristics = findChildren(
+    findChild(model, 'Characteristics') ?? model,
+    'Characteristic',
+  )
   const reasons = readReasons(model, characteristics, notes)
   const features = new Map<string, SourceFeature>()
   for (const [index, element] of characteristics.entries()) {
@@ -64,7 +67,7 @@ export function readPmml(root: Element, options: ImportOptions, notes: Notes): S
   }
 }
 
-function scorecardOf(root: Element, notes: Notes): Element | null {
+function findScorecard(root: Element, notes: Notes): Element | null {
   const { version = '' } = root.attributes
   if (root.name !== 'PMML') {
     notes.fault('file', `is XML, but not PMML: its root is ${quote(root.name)}`)
@@ -103,8 +106,8 @@ function scorecardOf(root: Element, notes: Notes): Element | null {
 
 /** Reports what changes the score after the sum. */
 function checkTargets(model: Element, notes: Notes): void {
-  const targets = childOf(model, 'Targets')
-  for (const target of targets === undefined ? [] : childrenOf(targets, 'Target')) {
+  const targets = findChild(model, 'Targets')
+  for (const target of targets === undefined ? [] : findChildren(targets, 'Target')) {
     const { castInteger, min, max, rescaleConstant = '0', rescaleFactor = '1' } = target.attributes
     const isPlain = Number(rescaleConstant) === 0 && Number(rescaleFactor) === 1
     if (castInteger !== undefined || min !== undefined || max !== undefined || !isPlain) {
@@ -114,8 +117,8 @@ function checkTargets(model: Element, notes: Notes): void {
       )
     }
   }
-  const output = childOf(model, 'Output')
-  for (const { attributes } of output === undefined ? [] : childrenOf(output, 'OutputField')) {
+  const output = findChild(model, 'Output')
+  for (const { attributes } of output === undefined ? [] : findChildren(output, 'OutputField')) {
     if (attributes['feature'] === 'transformedValue' || attributes['feature'] === 'decision') {
       notes.conversion(`OutputField ${quote(attributes['name'] ?? '')}`, 'is left out')
     }
@@ -137,8 +140,8 @@ function readCharacteristic(
   options: ImportOptions,
   notes: Notes,
 ): SourceFeature | number | null {
-  const attributes = childrenOf(element, 'Attribute')
-  const fieldName = fieldOf(attributes, path, notes)
+  const attributes = findChildren(element, 'Attribute')
+  const fieldName = readField(attributes, path, notes)
   if (fieldName === undefined) return null
   const field = fieldName === null ? null : fields.get(fieldName)
   if (field === undefined) {
@@ -154,12 +157,12 @@ function readCharacteristic(
   )
   if (read.includes(null)) return null
   const known = read.filter((attribute) => attribute !== null)
-  if (field === null) return constantOf(known, path, notes)
+  if (field === null) return readConstant(known, path, notes)
   return binsOfField(field, known, { path, unseen: options.unseen, notes })
 }
 
 /** The field that all predicates use; null when they use none, undefined after a fault. */
-function fieldOf(
+function readField(
   attributes: readonly Element[],
   path: string,
   notes: Notes,
@@ -184,13 +187,13 @@ function readAttribute(
   isNumeric: boolean,
   notes: Notes,
 ): ReadAttribute | null {
-  if (childOf(attribute, 'ComplexPartialScore') !== undefined) {
+  if (findChild(attribute, 'ComplexPartialScore') !== undefined) {
     notes.fault(path, 'has a ComplexPartialScore: its points depend on the value, not on the bin')
     return null
   }
   const { partialScore, reasonCode } = attribute.attributes
   const points = readDecimal(partialScore ?? '')
-  const [element, second] = predicatesOf(attribute)
+  const [element, second] = listPredicates(attribute)
   if (points === null) {
     notes.fault(path, `has the partialScore ${quote(partialScore ?? '')}, which is not a number`)
     return null
@@ -203,7 +206,7 @@ function readAttribute(
   try {
     const predicate = compilePredicate(element, isNumeric, uses)
     const { constants } = uses
-    return { path, points, reasonCode, label: labelOf(element), predicate, constants }
+    return { path, points, reasonCode, label: readLabel(element), predicate, constants }
   } catch (error) {
     if (!(error instanceof PredicateFault)) throw error
     notes.fault(path, `${error.message}, which can't be converted`)
@@ -223,18 +226,18 @@ const SIGNS: Readonly<Record<string, string>> = {
 }
 
 /** A predicate as a short text for messages. */
-function labelOf({ name, attributes, children, text }: Element): string {
+function readLabel({ name, attributes, children, text }: Element): string {
   const { operator = '', booleanOperator = '', value } = attributes
   if (name === 'SimplePredicate') return [SIGNS[operator] ?? operator, value].join(' ').trim()
-  if (name === 'CompoundPredicate') return children.map(labelOf).join(` ${booleanOperator} `)
+  if (name === 'CompoundPredicate') return children.map(readLabel).join(` ${booleanOperator} `)
   if (name === 'SimpleSetPredicate') {
-    return `${SIGNS[booleanOperator] ?? booleanOperator} ${children.map(labelOf).join('')}`
+    return `${SIGNS[booleanOperator] ?? booleanOperator} ${children.map(readLabel).join('')}`
   }
   return name === 'Array' ? text.trim() : name
 }
 
 /** Points of a characteristic that uses no field: the first attribute that holds joins the base. */
-function constantOf(
+function readConstant(
   attributes: readonly ReadAttribute[],
   path: string,
   notes: Notes,

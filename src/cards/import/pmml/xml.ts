@@ -30,24 +30,24 @@ export function readXml(text: string, notes: Notes): Element | null {
       notes.fault('file', 'has no root element')
       return null
     }
-    return elementOf(root, DEPTH_MAX)
+    return readElement(root, DEPTH_MAX)
   } catch (error) {
-    notes.fault('file', `is not readable XML: ${reasonOf(error)}`)
+    notes.fault('file', `is not readable XML: ${findReason(error)}`)
     return null
   }
 }
 
-function reasonOf(error: unknown): string {
+function findReason(error: unknown): string {
   if (error instanceof RangeError) return 'its elements are nested too deeply'
   if (error instanceof XmlError) return error.message.split('\n')[0] ?? ''
   throw error
 }
 
-function elementOf({ name, attributes, children, text }: XmlElement, depth: number): Element {
+function readElement({ name, attributes, children, text }: XmlElement, depth: number): Element {
   if (depth === 0) throw new RangeError('nested too deeply')
   const elements = children
     .filter((child) => child instanceof XmlElement)
-    .map((child) => elementOf(child, depth - 1))
+    .map((child) => readElement(child, depth - 1))
   return {
     name: localName(name),
     attributes,
@@ -60,10 +60,10 @@ function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1)
 }
 
-export function childrenOf(element: Element, name: string): Element[] {
+export function findChildren(element: Element, name: string): Element[] {
   return element.children.filter((child) => child.name === name)
 }
 
-export function childOf(element: Element, name: string): Element | undefined {
+export function findChild(element: Element, name: string): Element | undefined {
   return element.children.find((child) => child.name === name)
 }

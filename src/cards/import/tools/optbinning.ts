@@ -2,15 +2,22 @@ import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from
 import { rowCounts } from '../build/development-counts.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { readInterval } from '../build/ranges.ts'
-import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from '../build/table.ts'
+import {
+  groupRows,
+  numberIfAny,
+  type Row,
+  readNumber,
+  readText,
+  type Table,
+} from '../build/table.ts'
 import {
   codeMember,
   exactRange,
-  groupsOf,
+  listGroups,
   readSplits,
   type VariableSplits,
 } from './optbinning-splits.ts'
-import { listOf, readPythonTexts } from './python-texts.ts'
+import { readList, readPythonTexts } from './python-texts.ts'
 
 const SPECIAL = 'Special'
 const MISSING = 'Missing'
@@ -39,7 +46,7 @@ export function readOptbinning(table: Table, options: ImportOptions, notes: Note
   )
   return {
     tool: 'optbinning',
-    basePoints: interceptOf(features, options, notes),
+    basePoints: computeIntercept(features, options, notes),
     features,
     rules: {
       unseen: 'optbinning adds the points of the row Missing ("missing").',
@@ -50,7 +57,7 @@ export function readOptbinning(table: Table, options: ImportOptions, notes: Note
 }
 
 /** The least points of each variable are 0 with `intercept_based`, and never without it. */
-function interceptOf(
+function computeIntercept(
   features: readonly SourceFeature[],
   { intercept, basePoints }: ImportOptions,
   notes: Notes,
@@ -80,7 +87,7 @@ interface Variable {
 
 function readVariable(variable: Variable, options: ImportOptions, notes: Notes): SourceFeature {
   const { name, rows, splits } = variable
-  const labels = rows.map((row) => textOf(row, 'Bin') ?? '')
+  const labels = rows.map((row) => readText(row, 'Bin') ?? '')
   const isText = options.categorical?.includes(name) === true
   const ranges = labels.map((label) => (isText ? null : readInterval(label)))
   const isNumeric = ranges.some((range) => range !== null)
@@ -88,7 +95,7 @@ function readVariable(variable: Variable, options: ImportOptions, notes: Notes):
   const members = isNumeric ? numericMembers : categoryMembers
   const found = members(variable, labels, notes)
   for (const [index, row] of rows.entries()) {
-    const points = numberOf(row, 'Points', notes)
+    const points = readNumber(row, 'Points', notes)
     const label = labels[index] ?? ''
     const held = found[index] ?? specialMembers(variable, { row, label, isNumeric }, options, notes)
     if (points === null || held === null) continue
@@ -145,8 +152,8 @@ function categoryMembers(
   labels: readonly string[],
   notes: Notes,
 ): Found {
-  const groups = splits === undefined ? undefined : groupsOf(splits)
-  const areListed = labels.map((label) => listOf(label).startsWith('['))
+  const groups = splits === undefined ? undefined : listGroups(splits)
+  const areListed = labels.map((label) => readList(label).startsWith('['))
   const count = areListed.filter(Boolean).length
   if (groups === null) {
     notes.fault(

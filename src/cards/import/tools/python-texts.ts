@@ -12,7 +12,7 @@ const HEX = /^(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8}))/
  * @returns null for any other text, and for a list that was shortened with `...`
  */
 export function readPythonTexts(text: string): string[] | null {
-  const trimmed = listOf(text)
+  const trimmed = readList(text)
   if (!trimmed.startsWith('[') || !trimmed.endsWith(']')) return null
   const body = trimmed.slice(1, -1)
   const texts: string[] = []
@@ -31,7 +31,7 @@ export function readPythonTexts(text: string): string[] | null {
 }
 
 /** The list without the text that pandas prints around it. */
-export function listOf(text: string): string {
+export function readList(text: string): string {
   const trimmed = text.trim()
   return EXTENSION_ARRAY.exec(trimmed)?.[1] ?? trimmed
 }

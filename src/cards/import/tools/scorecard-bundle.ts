@@ -1,7 +1,14 @@
 import type { ImportOptions, SourceBin, SourceCard, SourceFeature } from '../build/card.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { readInterval } from '../build/ranges.ts'
-import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from '../build/table.ts'
+import {
+  groupRows,
+  numberIfAny,
+  type Row,
+  readNumber,
+  readText,
+  type Table,
+} from '../build/table.ts'
 
 const START = 'StartPoints'
 
@@ -24,7 +31,7 @@ export function readScorecardBundle(
   }
   if (second !== undefined) notes.fault(second.path, `is a second row of ${START}`)
   const basePoints =
-    start === undefined ? (options.basePoints ?? 0) : (numberOf(start, 'score', notes) ?? 0)
+    start === undefined ? (options.basePoints ?? 0) : (readNumber(start, 'score', notes) ?? 0)
   return {
     tool: 'scorecard-bundle',
     basePoints,
@@ -40,8 +47,8 @@ export function readScorecardBundle(
 function readFeature(name: string, rows: readonly Row[], notes: Notes): SourceFeature {
   const bins: SourceBin[] = []
   for (const row of rows) {
-    const label = textOf(row, 'value') ?? ''
-    const points = numberOf(row, 'score', notes)
+    const label = readText(row, 'value') ?? ''
+    const points = readNumber(row, 'score', notes)
     const range = readInterval(`(${label}]`)
     if (range === null) {
       notes.fault(row.path, `${quote(label)} of ${quote(name)} is not an interval such as "0~10"`)

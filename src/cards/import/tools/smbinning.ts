@@ -1,7 +1,7 @@
 import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from '../build/card.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { between, readDecimal } from '../build/ranges.ts'
-import { groupRows, numberOf, type Row, type Table, textOf } from '../build/table.ts'
+import { groupRows, type Row, readNumber, readText, type Table } from '../build/table.ts'
 
 const INTERCEPT = '(Intercept)'
 /** Most digits that R writes when it turns a number into text. */
@@ -31,7 +31,7 @@ export function readSmbinning(table: Table, options: ImportOptions, notes: Notes
 }
 
 function checkIntercept(row: Row, notes: Notes): void {
-  const points = numberOf(row, 'Points', notes)
+  const points = readNumber(row, 'Points', notes)
   if (points === null || points === 0) return
   notes.fault(row.path, `has ${points} points; smbinning spreads them over the characteristics`)
 }
@@ -40,10 +40,10 @@ function readCharacteristic(name: string, rows: readonly Row[], notes: Notes): S
   const bins: SourceBin[] = []
   let low = Number.NEGATIVE_INFINITY
   for (const row of rows) {
-    const label = textOf(row, 'Attribute') ?? ''
-    const points = numberOf(row, 'Points', notes)
-    const cut = cutOf(label)
-    const members = cut === null ? membersOf(label) : [rangeOf(low, cut)]
+    const label = readText(row, 'Attribute') ?? ''
+    const points = readNumber(row, 'Points', notes)
+    const cut = readCut(label)
+    const members = cut === null ? listMembers(label) : [makeRange(low, cut)]
     if (cut?.isLast === false) low = cut.at
     if (cut?.isLast === true && cut.at !== low) {
       notes.fault(row.path, `${quote(label)} does not begin where the previous bin ends (${low})`)
@@ -72,20 +72,20 @@ const EQUAL = /^\d+ = '(.*)'$/s
 const IN = /^\d+ in \((.*)\)$/s
 
 /** `02 <= 40` ends at 40 and begins where the previous row ends. */
-function cutOf(label: string): NumberCut | null {
+function readCut(label: string): NumberCut | null {
   const match = CUT.exec(label)
   const at = match === null ? null : readDecimal(match[2] ?? '')
   return at === null ? null : { at, isLast: match?.[1] === '>' }
 }
 
-function rangeOf(low: number, { at, isLast }: NumberCut): Member {
+function makeRange(low: number, { at, isLast }: NumberCut): Member {
   const range = isLast
     ? between(at, Number.POSITIVE_INFINITY, { isLowClosed: false, isHighClosed: false })
     : between(low, at, { isLowClosed: false, isHighClosed: true })
   return { kind: 'range', range }
 }
 
-function membersOf(label: string): Member[] | null {
+function listMembers(label: string): Member[] | null {
   if (label === '00 Miss') return [{ kind: 'missing' }]
   const single = EQUAL.exec(label)?.[1]
   if (single !== undefined) return [{ kind: 'category', text: single }]

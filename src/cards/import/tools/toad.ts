@@ -3,10 +3,12 @@ import { isObject } from '../build/data-frame.ts'
 import { readJoined } from '../build/joined-categories.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { holds, readDecimal, readInterval } from '../build/ranges.ts'
-import { groupRows, numberOf, type Table, textOf } from '../build/table.ts'
+import { groupRows, readNumber, readText, type Table } from '../build/table.ts'
 
 const EMPTY = 'nan'
-/** How toad writes Python's None in a column of objects, because it turns each value into text. */
+/**
+ * The way toad writes Python's None in a column of objects, because it turns each value into text.
+ */
 const NONE = 'None'
 const ELSE = 'else'
 /** toad's own reader does not accept a number with an exponent and takes the bin for a text. */
@@ -64,8 +66,8 @@ function fromTable(table: Table, notes: Notes): Map<string, ToadBin[]> {
     const read = rows.map((row) => ({
       path: row.path,
       // pandas writes the text nan. An empty cell is a nan that another program has rewritten.
-      label: textOf(row, 'value') ?? EMPTY,
-      points: numberOf(row, 'score', notes),
+      label: readText(row, 'value') ?? EMPTY,
+      points: readNumber(row, 'score', notes),
     }))
     bins.set(name, read)
   }

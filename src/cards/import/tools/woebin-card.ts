@@ -1,9 +1,16 @@
-import { CATEGORY_DELIMITER } from '../../engine/index.ts'
+import { CATEGORY_DELIMITER } from '../../../engine/index.ts'
 import type { ImportOptions, Member, SourceBin, SourceCard, SourceFeature } from '../build/card.ts'
 import { rowCounts } from '../build/development-counts.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { readDecimal, readInterval } from '../build/ranges.ts'
-import { groupRows, numberIfAny, numberOf, type Row, type Table, textOf } from '../build/table.ts'
+import {
+  groupRows,
+  numberIfAny,
+  type Row,
+  readNumber,
+  readText,
+  type Table,
+} from '../build/table.ts'
 
 const MISSING = 'missing'
 const BASE_ROW = 'basepoints'
@@ -34,7 +41,12 @@ export function readWoebinCard(
     noteDigits(features, notes)
     noteClosure(features, notes)
   }
-  return { tool, basePoints: basePointsOf(baseRows, options, notes), features, rules: RULES[tool] }
+  return {
+    tool,
+    basePoints: computeBasePoints(baseRows, options, notes),
+    features,
+    rules: RULES[tool],
+  }
 }
 
 const RULES = {
@@ -50,14 +62,14 @@ const RULES = {
   },
 } as const
 
-function basePointsOf(rows: readonly Row[], options: ImportOptions, notes: Notes): number {
+function computeBasePoints(rows: readonly Row[], options: ImportOptions, notes: Notes): number {
   const [row, second] = rows
   if (second !== undefined) notes.fault(second.path, `is a second row of ${BASE_ROW}`)
   if (row !== undefined) {
     if (options.basePoints !== undefined) {
       notes.fault('base_points', `must be left out: ${row.path} of the file contains them`)
     }
-    return numberOf(row, 'points', notes) ?? 0
+    return readNumber(row, 'points', notes) ?? 0
   }
   if (options.basePoints === undefined) {
     notes.fault(
@@ -77,7 +89,7 @@ function readVariable(
 ): SourceFeature {
   const parts = rows.map((row) => ({
     row,
-    members: textOf(row, 'bin')?.split(CATEGORY_DELIMITER) ?? [],
+    members: readText(row, 'bin')?.split(CATEGORY_DELIMITER) ?? [],
   }))
   const isNumeric =
     !isText && parts.some(({ members }) => members.some((member) => readInterval(member) !== null))
@@ -87,7 +99,7 @@ function readVariable(
       notes.fault(row.path, `has no bin for ${quote(name)}`)
       continue
     }
-    const points = numberOf(row, 'points', notes)
+    const points = readNumber(row, 'points', notes)
     if (points === null) continue
     const read = members.map((text) => (isNumeric ? numericMember(text) : categoryMember(text)))
     const wrong = members[read.indexOf(null)]
@@ -169,7 +181,7 @@ function noteDigits(features: readonly SourceFeature[], notes: Notes): void {
         if (member.kind !== 'range') continue
         const { low, high } = member.range
         for (const { at } of [low, high]) {
-          if (Number.isFinite(at) && digitsOf(at) >= R_DIGITS) {
+          if (Number.isFinite(at) && countDigits(at) >= R_DIGITS) {
             notes.conversion(
               path,
               `${quote(label)}: R prints bounds with ${R_DIGITS} digits, so ${at} may be rounded; ` +
@@ -182,7 +194,7 @@ function noteDigits(features: readonly SourceFeature[], notes: Notes): void {
   }
 }
 
-function digitsOf(value: number): number {
+function countDigits(value: number): number {
   const [digits = ''] = String(Math.abs(value)).split('e')
   return digits.replace('.', '').replace(/^0+/, '').length
 }
