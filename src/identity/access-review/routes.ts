@@ -1,8 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { errorResponses } from '../../schemas/errors.ts'
-import { OWNER_OR_ADMIN } from '../access/caller.ts'
-import { userCaller } from '../access/request-caller.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { MANAGER_OR_AUDITOR } from '../../http/access/caller.ts'
+import { userCaller } from '../../http/access/request-caller.ts'
+import { fileHeaders } from '../../http/reply.ts'
 import type { AccessReviewService } from './service.ts'
 
 interface AccessReviewRouteOptions {
@@ -18,15 +19,11 @@ export const accessReviewRoutes: FastifyPluginAsyncTypebox<AccessReviewRouteOpti
     '/v1/access-review',
     {
       schema: { response: { 200: Type.String(), ...errorResponses(401, 403) } },
-      config: { operation: 'access_review.export', access: OWNER_OR_ADMIN },
+      config: { operation: 'access_review.export', access: MANAGER_OR_AUDITOR },
     },
     async (request, reply) => {
       const text = await accessReviews.export(userCaller(request))
-      reply.headers({
-        'content-type': 'text/csv; charset=utf-8',
-        'content-disposition': 'attachment; filename="access-review.csv"',
-        'x-content-type-options': 'nosniff',
-      })
+      reply.headers(fileHeaders('text/csv; charset=utf-8', 'access-review.csv'))
       return text
     },
   )

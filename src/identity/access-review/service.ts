@@ -1,6 +1,7 @@
-import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import type { Clock } from '../platform/clock.ts'
-import { csvCell } from '../platform/csv-cell.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { csvCell } from '../../platform/csv-cell.ts'
+import { type Actor, auditRecord } from '../audit/record.ts'
+import type { AccessReviewStore } from './store.ts'
 
 /** Something that opens a team's resources. */
 export interface AccessRow {
@@ -17,13 +18,6 @@ export interface AccessRow {
   readonly expiresAt: Date | null
   /** Last use, or last sign-in of a member. */
   readonly lastUsedAt: Date | null
-}
-
-/** What the service needs from the database. */
-export interface AccessReviewStore {
-  /** All that opens a team's resources, by kind, each oldest first. */
-  rows(teamId: string): Promise<readonly AccessRow[]>
-  record(record: NewAuditRecord): Promise<void>
 }
 
 type Column = readonly [name: string, of: (row: AccessRow) => string | null]

@@ -1,22 +1,23 @@
 import { and, asc, eq, isNull } from 'drizzle-orm'
+import type { Database } from '../../platform/db/client.ts'
+import { users } from '../../tables/auth.ts'
+import { apiKeys } from '../../tables/keys.ts'
+import { serviceAccounts } from '../../tables/service-accounts.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import type { Database } from '../platform/db/client.ts'
-import { users } from '../tables/auth.ts'
-import { apiKeys } from '../tables/keys.ts'
-import { serviceAccounts } from '../tables/service-accounts.ts'
-import type { AccessReviewStore, AccessRow } from './service.ts'
+import type { AccessRow } from './service.ts'
 
 const NO_KEY = { scopes: null, environment: null, allowedAddresses: null } as const
 
 /** Members, service accounts and keys of a team in PostgreSQL, at one moment. */
-export class PostgresAccessReviewStore implements AccessReviewStore {
+export class AccessReviewStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /** All that opens a team's resources, by kind, each oldest first. */
   rows(teamId: string): Promise<readonly AccessRow[]> {
     return this.db.transaction(
       async (tx) => {

@@ -24,7 +24,7 @@ const TYPE_OF: Partial<Record<AuditAction, EventType>> = {
   'change_request.outdate': 'change_request.outdated',
 }
 
-/** What an event repeats of the state after the change: ids, numbers and switches only. */
+/** Fields of the state after the change that an event repeats: ids, numbers and switches only. */
 const FIELDS = [
   ...['is_active', 'champion_model_id', 'previous_champion_model_id', 'shadow_mode'],
   ...['strict_mode', 'require_approval', 'cache_version', 'environment', 'copied_from'],
@@ -38,17 +38,17 @@ type AuditedChange = Omit<NewAuditRecord, 'claim' | 'consequences'>
  * consequences. Their `data` has the id of the changed object as `model_id` or `deployment_id`, the
  * actor, and the id of the audit record, which has the rest for those who may read it.
  */
-export function eventsOf(
+export function makeEvents(
   record: AuditedChange,
   consequences: readonly Consequence[],
 ): readonly NewEvent[] {
   const type = TYPE_OF[record.action]
   const { subject, after } = record
   const own = type === undefined ? [] : [{ type, subject, after: after ?? {} }]
-  return [...own, ...consequences].map((one) => eventOf(record, one))
+  return [...own, ...consequences].map((one) => makeEvent(record, one))
 }
 
-function eventOf(record: AuditedChange, { type, subject, after }: Consequence): NewEvent {
+function makeEvent(record: AuditedChange, { type, subject, after }: Consequence): NewEvent {
   const fields = Object.entries(after).filter(([name]) => FIELDS.includes(name))
   const name = subject.startsWith('mod_') ? 'model_id' : 'deployment_id'
   return {

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
-import type { Transaction } from '../platform/db/client.ts'
-import { teams } from '../tables/auth.ts'
+import type { Transaction } from '../../platform/db/client.ts'
+import { teams } from '../../tables/auth.ts'
 
 /**
  * Serialises the changes to a team until the transaction ends.

@@ -1,6 +1,6 @@
-import type { IdempotencyClaim } from '../access/caller.ts'
+import type { IdempotencyClaim } from '../../http/access/caller.ts'
+import { newId } from '../../platform/ids/ids.ts'
 import type { EventType } from '../outbox/event.ts'
-import { newId } from '../platform/ids/ids.ts'
 
 /** A management change to record in the audit log. */
 export interface NewAuditRecord {
@@ -13,13 +13,13 @@ export interface NewAuditRecord {
   readonly after: object | null
   readonly reason: string | null
   readonly createdAt: Date
-  /** What else webhooks hear of the change; it is not part of the record. */
+  /** Events that webhooks get beside the change; it is not part of the record. */
   readonly consequences?: readonly Consequence[]
   /** The change is made only while this is in force; absent: in any case. */
   readonly claim?: IdempotencyClaim
 }
 
-/** What a change of one object did to another. */
+/** Effect of a change of one object on another. */
 export interface Consequence {
   readonly type: EventType
   /** Id of the other object. */
@@ -48,6 +48,7 @@ export type AuditAction =
   | 'key.create'
   | 'key.revoke'
   | 'key.set_limit'
+  | 'key.update'
   | 'key.rotate'
   | 'service_account.create'
   | 'service_account.rotate'
@@ -70,10 +71,21 @@ export type AuditAction =
   | 'log.export'
   | 'log.erase'
   | 'log.adopt_archive'
+  | 'log.restore'
   | 'outcome_definition.put'
   | 'outcomes.import'
   | 'batch.create'
   | 'batch.cancel'
+  | 'batch.read_results'
+  | 'batch.read_errors'
+  | 'replay.start'
+  | 'backtest.start'
+  | 'job.cancel'
+  | 'outcomes.send'
+  | 'webhook.test'
+  | 'webhook.replay'
+  | 'model.export'
+  | 'secret.replay'
   | 'change_request.create'
   | 'change_request.approve'
   | 'change_request.decline'
@@ -84,7 +96,14 @@ export type AuditAction =
   | 'webhook.rotate'
   | 'webhook.delete'
 
-/** Who makes a change in a team: a user, or `OPERATOR`. */
+/** Actions that change nothing: somebody read or exported. */
+export const READS: readonly AuditAction[] = [
+  ...(['score.read', 'score.search', 'batch.read_results', 'batch.read_errors'] as const),
+  ...(['log.export', 'audit_log.export', 'access_review.export', 'model.export'] as const),
+  'secret.replay',
+]
+
+/** The author of a change in a team: a user, or `OPERATOR`. */
 export interface Actor {
   readonly userId: string
   readonly teamId: string

@@ -1,7 +1,9 @@
-import { AppError } from '../errors.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Page, PageRequest } from '../platform/paging.ts'
-import { Places } from '../platform/places.ts'
+import { AppError } from '../../errors.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Page, PageRequest } from '../../platform/paging.ts'
+import { TeamLimiter } from '../../platform/team-limiter.ts'
+import type { AuditLogStore } from './reader.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from './record.ts'
 
 /** A management change from the audit log. */
@@ -9,25 +11,20 @@ export type AuditRecord = Omit<NewAuditRecord, 'teamId' | 'action' | 'claim'> & 
   readonly action: string
 }
 
-export interface AuditLogFilter {
-  /** Id of the changed object; absent means all objects. */
-  readonly subject?: string | undefined
-}
+/** Which records are listed: what was changed, what was only read or exported, or both. */
+type AuditKind = 'changes' | 'reads' | 'all'
 
-/** What the service needs from the database. */
-export interface AuditLogStore {
-  /** A team's records, newest first. */
-  ofTeam(teamId: string, filter: AuditLogFilter, page: PageRequest): Promise<Page<AuditRecord>>
-  /**
-   * The next records of a team after a position, in the order of the changes.
-   *
-   * @param after a position, 0 for the first
-   */
-  following(teamId: string, after: number, limit: number): Promise<readonly PlacedRecord[]>
-  /** The position of a record of the team; null if it has none with this id. */
-  positionOf(teamId: string, recordId: string): Promise<number | null>
-  /** Stores the record of an export, and returns its position. */
-  add(record: NewAuditRecord): Promise<number>
+/** Absent means all, but for `kind`. */
+export interface AuditLogFilter {
+  /** Id of whoever did it. */
+  readonly actor?: string | undefined
+  /** An action, or all of a domain: `deployment.` */
+  readonly action?: string | undefined
+  /** Id of the changed object. */
+  readonly subject?: string | undefined
+  readonly fromMs: number
+  readonly toMs: number
+  readonly kind: AuditKind
 }
 
 /** A record with its place in the order of the changes. */
@@ -36,15 +33,15 @@ export type PlacedRecord = AuditRecord & { readonly position: number }
 /** Records in one part of an export. */
 const PART_RECORDS = 500
 /** Exports under way in a process, each of which reads the database. */
-const EXPORTS = { ofOwnerMax: 2, max: 8 }
+const EXPORTS = { teamMax: 2, max: 8 }
 
 /** Reads who changed what, when and why. `insertAuditRecord` writes the records. */
 export class AuditLogService {
-  private readonly store: AuditLogStore
+  private readonly store: Pick<AuditLogStore, keyof AuditLogStore>
   private readonly clock: Clock
-  private readonly exporting = new Places(EXPORTS)
+  private readonly exports = new TeamLimiter(EXPORTS)
 
-  constructor(store: AuditLogStore, clock: Clock) {
+  constructor(store: Pick<AuditLogStore, keyof AuditLogStore>, clock: Clock) {
     this.store = store
     this.clock = clock
   }
@@ -52,6 +49,18 @@ export class AuditLogService {
   /** The records of a team, newest first. */
   list(teamId: string, filter: AuditLogFilter, page: PageRequest): Promise<Page<AuditRecord>> {
     return this.store.ofTeam(teamId, filter, page)
+  }
+
+  /** Addresses of those of the actors who are, or were, members of the team. */
+  emails(teamId: string, actors: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.store.emails(teamId, [...new Set(actors)])
+  }
+
+  /** Records what leaves no trace elsewhere: an export, or the reading of single applicants. */
+  async note(caller: Caller, change: Parameters<typeof auditRecord>[1]): Promise<void> {
+    const userId = caller.kind === 'key' ? caller.keyId : caller.userId
+    const { teamId } = caller
+    await this.store.add(auditRecord({ userId, teamId }, change, this.clock.epochMs()))
   }
 
   /**
@@ -64,10 +73,9 @@ export class AuditLogService {
    */
   async *export(actor: Actor, after: string | undefined): AsyncGenerator<readonly AuditRecord[]> {
     const { teamId } = actor
-    const full = this.exporting.take(teamId)
-    if (full !== null) throw noPlace(full)
+    const release = this.exports.reserve(teamId, tooManyExports)
     try {
-      let position = after === undefined ? 0 : await this.store.positionOf(teamId, after)
+      let position = after === undefined ? 0 : await this.store.findPosition(teamId, after)
       if (position === null) throw unknownRecord()
       const order = { after: after ?? null }
       const change = { action: 'audit_log.export', subject: teamId, after: order } as const
@@ -84,15 +92,15 @@ export class AuditLogService {
         position = part.at(-1)?.position ?? end
       }
     } finally {
-      this.exporting.leave(teamId)
+      release()
     }
   }
 }
 
-function noPlace(full: 'owner' | 'all'): AppError {
+function tooManyExports(reached: 'team' | 'all'): AppError {
   const message =
-    full === 'owner'
-      ? `${EXPORTS.ofOwnerMax} exports of the audit log of this team are running: try again when one has ended`
+    reached === 'team'
+      ? `${EXPORTS.teamMax} exports of the audit log of this team are running: try again when one has ended`
       : 'too many exports of audit logs are running: try again in a minute'
   return new AppError('unavailable', message)
 }

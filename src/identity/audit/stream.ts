@@ -1,4 +1,4 @@
-import type { Database, DatabaseHandle, Transaction } from '../platform/db/client.ts'
+import type { Database, DatabaseHandle, Transaction } from '../../platform/db/client.ts'
 import type { NewAuditRecord } from './record.ts'
 
 /** Takes a line of the stream, without its line break. */
@@ -28,7 +28,7 @@ export function withAuditStream(handle: DatabaseHandle, write: AuditLines | null
       uncommitted.set(tx, records)
       return work(tx)
     }, config)
-    for (const record of records) write(lineOf(record))
+    for (const record of records) write(formatLine(record))
     return result
   }
   // Everything but transactions is the database's own.
@@ -37,7 +37,7 @@ export function withAuditStream(handle: DatabaseHandle, write: AuditLines | null
 }
 
 /** A record as the export writes it, with its team, and marked: the log has the same stream. */
-function lineOf(record: NewAuditRecord): string {
+function formatLine(record: NewAuditRecord): string {
   const { id, teamId, actor, action, subject, before, after, reason, createdAt } = record
   return JSON.stringify({
     stream: 'audit',

@@ -1,11 +1,11 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
-import type { IdempotencyClaim } from '../access/caller.ts'
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
+import type { IdempotencyClaim } from '../../http/access/caller.ts'
+import type { Transaction } from '../../platform/db/client.ts'
+import { auditLog } from '../../tables/audit.ts'
+import { idempotencyKeys } from '../../tables/idempotency.ts'
 import { insertEvent } from '../outbox/writer.ts'
-import type { Transaction } from '../platform/db/client.ts'
-import { auditLog } from '../tables/audit.ts'
-import { idempotencyKeys } from '../tables/idempotency.ts'
-import { eventsOf } from './audited-event.ts'
+import { makeEvents } from './audited-event.ts'
 import { lockTeam } from './lock-team.ts'
 import type { NewAuditRecord } from './record.ts'
 import { noteForStream } from './stream.ts'
@@ -26,7 +26,7 @@ export async function insertAuditRecord(
   await lockTeam(tx, record.teamId)
   if (claim !== undefined) await noteChange(tx, claim)
   await tx.insert(auditLog).values(record)
-  for (const event of eventsOf(record, consequences)) await insertEvent(tx, event)
+  for (const event of makeEvents(record, consequences)) await insertEvent(tx, event)
   noteForStream(tx, record)
 }
 

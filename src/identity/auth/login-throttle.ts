@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
 
 /** Wrong passwords in any `FAILURES_WINDOW_MS`, for each of the subjects of a login. */
 export const FAILURES_MAX = 10

@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts'
+import type { Clock } from '../../platform/clock.ts'
 import {
   type EndOfCheck,
   FAILURES_MAX,
@@ -88,7 +88,7 @@ export class MemoryLoginThrottle implements LoginThrottle {
     else this.running.set(subject, count)
   }
 
-  /** Those at the front failed least recently: the first that still counts ends the search. */
+  /** Removes old failures. The oldest are at the front, so that the first that counts ends it. */
   private forgetOld(nowMs: number): void {
     for (const [subject, failures] of this.failuresAtMs) {
       const latestMs = failures.at(-1) ?? Number.NEGATIVE_INFINITY

@@ -1,5 +1,5 @@
-import { StaleWhileRevalidateCache } from '../platform/caches/stale-while-revalidate.ts'
-import type { Clock } from '../platform/clock.ts'
+import { StaleWhileRevalidateCache } from '../../platform/caches/stale-while-revalidate.ts'
+import type { Clock } from '../../platform/clock.ts'
 
 interface OpenSessionsOptions {
   readonly store: { isOpen(sessionId: string, now: Date): Promise<boolean> }

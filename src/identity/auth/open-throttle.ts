@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts'
-import type { RedisSite } from '../platform/redis-cluster/site.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { RedisSite } from '../../platform/redis-cluster/site.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import { MemoryLoginThrottle } from './memory.ts'
 import { RedisLoginThrottle, THROTTLE_TAG } from './redis.ts'
@@ -15,7 +15,7 @@ export function openThrottle({
   const local = new MemoryLoginThrottle(clock)
   if (redis === null) return Object.assign(local, { close: async () => {} })
   return new RedisLoginThrottle({
-    target: redis.targetOf(THROTTLE_TAG),
+    target: redis.findTarget(THROTTLE_TAG),
     onRefused: (error) => redis.noteRefusal(error),
     local,
   })

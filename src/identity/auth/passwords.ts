@@ -1,6 +1,6 @@
 import { hash, verify } from '@node-rs/argon2'
 import pLimit from 'p-limit'
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
 import type { EndOfCheck } from './login-throttle.ts'
 
 /** OWASP's minimum for argon2id. About 9 ms of one core and 19 MiB for each hash. */
@@ -30,7 +30,7 @@ export class Passwords {
   }
 
   /**
-   * Whether the password is the one hashed. Without a hash: false, after the same time.
+   * Tells whether the password is the one hashed. Without a hash: false, after the same time.
    *
    * @param begin called when it is this check's turn. If it throws, the check ends before it costs
    *   anything; the function that it returns is called with the outcome

@@ -1,17 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { bearerToken, KEY_PREFIX, SERVICE_ACCOUNT_PREFIX } from '../access/bearer.ts'
+import { AppError } from '../../errors.ts'
+import { bearerToken, KEY_PREFIX, SERVICE_ACCOUNT_PREFIX } from '../../http/access/bearer.ts'
 import {
   type Access,
   type Caller,
   type KeyCaller,
   PROOF_LIFE_MS,
-  type Role,
   type UserCaller,
-} from '../access/caller.ts'
-import { AppError } from '../errors.ts'
-import { notFoundHandler } from '../http/not-found.ts'
-import type { Clock } from '../platform/clock.ts'
+} from '../../http/access/caller.ts'
+import { insufficientRole } from '../../http/access/insufficient-role.ts'
+import { notFoundHandler } from '../../http/not-found.ts'
+import type { Clock } from '../../platform/clock.ts'
 import type { AuthService } from './service.ts'
 
 interface Claims {
@@ -20,14 +20,27 @@ interface Claims {
   readonly session?: string
 }
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /**
+     * Refuses a caller whose key was revoked, or who was removed or demoted, since their request
+     * began. Absent in an app without authentication.
+     *
+     * @throws AppError as if the request began now
+     */
+    proveAnew?: (request: FastifyRequest) => Promise<void>
+  }
+}
+
 /** Namespace of the verifier that knows the secret before the last rotation. */
 export const FORMER_SECRET = 'former'
 
 /** Finds the caller of a secret; null if no valid key or service account has it. */
 interface SecretProver<Proven> {
-  callerOf(secret: string): Proven | null | Promise<Proven | null>
+  findCaller(secret: string): Proven | null | Promise<Proven | null>
   /**
-   * Whether `callerOf` would ask the database for a secret that this process has never admitted.
+   * Tells whether `findCaller` would ask the database for a secret that this process has never
+   * admitted.
    */
   isUnknown(secret: string): boolean
 }
@@ -79,7 +92,7 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
         const isOutside = !comesFromAllowed(found, request)
         // A key from elsewhere proves nobody: the request counts against its address.
         const caller = isOutside ? null : found
-        request.refusal = isOutside ? outsideRefusal(access) : refusalOf(caller, access)
+        request.refusal = isOutside ? outsideRefusal(access) : formatRefusal(caller, access)
         request.caller = caller
         done()
       }
@@ -88,10 +101,17 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
         done()
       }
       const found =
-        request.keyLookup === null ? callerOf(request, access.by) : request.keyLookup.found
+        request.keyLookup === null ? findCaller(request, access.by) : request.keyLookup.found
       // A warm caller costs no turn of the event loop.
       if (found instanceof Promise) found.then(admit, fail)
       else admit(found)
+    })
+
+    app.decorate('proveAnew', async (request: FastifyRequest) => {
+      const { access } = request.routeOptions.config
+      if (access === undefined || access.by === 'anyone') return
+      const refusal = formatRefusal(await findCaller(request, access.by), access)
+      if (refusal !== null) throw refusal
     })
 
     // A body may take a minute. Meanwhile its key may be revoked, or its member removed.
@@ -104,14 +124,14 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
       }
       const admit = (caller: Caller | null) => {
         request.caller = caller
-        done(refusalOf(caller, access) ?? undefined)
+        done(formatRefusal(caller, access) ?? undefined)
       }
-      const found = callerOf(request, access.by)
+      const found = findCaller(request, access.by)
       if (found instanceof Promise) found.then(admit, done)
       else admit(found)
     })
 
-    function callerOf(
+    function findCaller(
       request: FastifyRequest,
       by: 'key' | 'user' | 'user-or-key',
     ): Caller | null | Promise<Caller | null> {
@@ -137,8 +157,8 @@ export const authPlugin = fastifyPlugin<AuthPluginOptions>(
       request: FastifyRequest,
       token: string,
     ): Proven | null | Promise<Proven | null> {
-      if (!prover.isUnknown(token)) return prover.callerOf(token)
-      return lookUps.run(request.ip, async () => prover.callerOf(token))
+      if (!prover.isUnknown(token)) return prover.findCaller(token)
+      return lookUps.run(request.ip, async () => prover.findCaller(token))
     }
 
     function verifiedClaims(token: string): Claims | null {
@@ -167,24 +187,25 @@ export const refusalPlugin = fastifyPlugin(
   { name: 'refusal', dependencies: ['auth'], fastify: '5.x' },
 )
 
-function refusalOf(
+function formatRefusal(
   caller: Caller | null,
   access: Exclude<Access, { by: 'anyone' }>,
 ): AppError | null {
   if (access.by === 'key') {
     const isAllowed = caller?.kind === 'key' && caller.scopes.includes(access.scope)
-    const message = `send an API key with the scope ${access.scope} as Authorization: Bearer ${KEY_PREFIX}…`
-    return isAllowed ? null : new AppError('invalid_api_key', message)
+    const proof = `an API key with the scope ${access.scope} as Authorization: Bearer ${KEY_PREFIX}…`
+    return isAllowed ? null : new AppError('invalid_api_key', lackText(caller, access.scope, proof))
   }
   if (access.by === 'user-or-key') {
     if (caller?.kind === 'user' && access.roles !== undefined) {
       return access.roles.includes(caller.role) ? null : insufficientRole(access.roles)
     }
-    const isAllowed = caller?.kind === 'user' || caller?.scopes.includes(access.scope) === true
-    const proof = `an access token, or an API key with the scope ${access.scope}`
-    return isAllowed
-      ? null
-      : new AppError('unauthorized', `send ${proof}, as Authorization: Bearer …`)
+    const scopes = access.orScope === undefined ? [access.scope] : [access.scope, access.orScope]
+    const isAllowed =
+      caller?.kind === 'user' || scopes.some((scope) => caller?.scopes.includes(scope) === true)
+    const wanted = scopes.join(' or ')
+    const proof = `an access token, or an API key with the scope ${wanted}, as Authorization: Bearer …`
+    return isAllowed ? null : new AppError('unauthorized', lackText(caller, wanted, proof))
   }
   if (caller?.kind !== 'user') {
     return new AppError(
@@ -192,12 +213,19 @@ function refusalOf(
       'sign in and send the access token as Authorization: Bearer …',
     )
   }
-  if (access.roles.includes(caller.role)) return null
-  return insufficientRole(access.roles)
+  if (!access.roles.includes(caller.role)) return insufficientRole(access.roles)
+  if (access.inPerson !== true || caller.userId.startsWith('usr_')) return null
+  return new AppError(
+    'insufficient_role',
+    "a service account can't change members or service accounts: let an owner or admin do it",
+  )
 }
 
-function insufficientRole(roles: readonly Role[]): AppError {
-  return new AppError('insufficient_role', `this needs the role ${roles.join(' or ')}`)
+/** Tells the holder of a key what it lacks. Anyone else learns only what to send. */
+function lackText(caller: Caller | null, scope: string, proof: string): string {
+  if (caller?.kind !== 'key') return `send ${proof}`
+  const scopes = caller.scopes.join(' and ')
+  return `this API key has the scope ${scopes}, and this needs the scope ${scope}: send ${proof}`
 }
 
 function comesFromAllowed(caller: Caller | null, { ip }: FastifyRequest): boolean {

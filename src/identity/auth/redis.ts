@@ -1,5 +1,5 @@
-import { randomBase62 } from '../platform/ids/base62.ts'
-import { openRedis, type RedisTarget } from '../platform/redis.ts'
+import { randomBase62 } from '../../platform/ids/base62.ts'
+import { openRedis, type RedisTarget } from '../../platform/redis.ts'
 import {
   type EndOfCheck,
   FAILURES_MAX,

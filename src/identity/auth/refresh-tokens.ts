@@ -10,13 +10,15 @@ export function newRefreshToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url')
 }
 
-/** Whether a text can be a refresh token at all, so that looking it up makes sense. */
+/** Tells whether a text can be a refresh token at all, so that looking it up makes sense. */
 export function isRefreshToken(text: string): boolean {
   return FORM.test(text)
 }
 
-/** What is stored of a token, hexadecimal. A plain hash is enough for a secret of 256 bits. */
-export function refreshTokenHashOf(token: string): string {
+/**
+ * Returns what is stored of a token, hexadecimal. A plain hash is enough for a secret of 256 bits.
+ */
+export function hashRefreshToken(token: string): string {
   return hash('sha256', token, 'hex')
 }
 
@@ -36,7 +38,7 @@ export class SuccessorMaker {
     this.key = Buffer.from(hkdfSync('sha256', secret, '', KEY_PURPOSE, TOKEN_BYTES))
   }
 
-  successorOf(token: string): string {
+  deriveSuccessor(token: string): string {
     return createHmac('sha256', this.key).update(token).digest('base64url')
   }
 }

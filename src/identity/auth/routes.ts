@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { LoginRequest, RefreshRequest, TokenResult } from '../../schemas/auth.ts'
-import { errorResponses } from '../../schemas/errors.ts'
-import { ANYONE } from '../access/caller.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
-import { clientNetwork } from '../http/client-network.ts'
+import { LoginRequest, RefreshRequest, TokenResult } from '../../../schemas/auth.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { ANYONE } from '../../http/access/caller.ts'
+import { readBodyLimit } from '../../http/body-limit.ts'
+import { clientNetwork } from '../../http/client-network.ts'
 import { forbidStoring } from './plugin.ts'
 import type { AuthService } from './service.ts'
-import { tokensOf } from './tokens.ts'
+import { readTokens } from './tokens.ts'
 
 interface AuthRouteOptions {
   readonly auth: AuthService
@@ -16,7 +16,7 @@ const BODY_BYTES_MAX = 16 * 1024
 
 /** Signing in, and staying so. */
 export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (app, { auth }) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
   const response = { 200: TokenResult, ...errorResponses(400, 401, 413, 415) }
 
   app.post(
@@ -29,7 +29,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (ap
     async (request, reply) => {
       forbidStoring(reply)
       const clientAddress = clientNetwork(request.ip)
-      return tokensOf(app, await auth.login({ ...request.body, clientAddress }))
+      return readTokens(app, await auth.login({ ...request.body, clientAddress }))
     },
   )
 
@@ -42,7 +42,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (ap
     },
     async (request, reply) => {
       forbidStoring(reply)
-      return tokensOf(app, await auth.refresh(request.body.refresh_token))
+      return readTokens(app, await auth.refresh(request.body.refresh_token))
     },
   )
 }

@@ -1,22 +1,23 @@
-import type { Role, UserCaller } from '../access/caller.ts'
-import { ANONYMOUS, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
+import type { Role, UserCaller } from '../../http/access/caller.ts'
 import {
   type CacheLookups,
   StaleWhileRevalidateCache,
-} from '../platform/caches/stale-while-revalidate.ts'
-import type { Clock } from '../platform/clock.ts'
-import { newId } from '../platform/ids/ids.ts'
-import { normalizeEmail, subjectsOf } from './email.ts'
+} from '../../platform/caches/stale-while-revalidate.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { newId } from '../../platform/ids/ids.ts'
+import { ANONYMOUS, auditRecord } from '../audit/record.ts'
+import { makeSubjects, normalizeEmail } from './email.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import { OpenSessions } from './open-sessions.ts'
 import type { Passwords } from './passwords.ts'
 import {
+  hashRefreshToken,
   isRefreshToken,
   newRefreshToken,
-  refreshTokenHashOf,
   SuccessorMaker,
 } from './refresh-tokens.ts'
+import type { AuthStore } from './store.ts'
 
 export interface User {
   readonly id: string
@@ -40,7 +41,7 @@ export interface RefreshTokenState {
   readonly usedAt: Date | null
   readonly revokedAt: Date | null
   readonly successorHash: string | null
-  /** Whether its direct successor is there, neither used nor revoked. */
+  /** True if its direct successor is there, neither used nor revoked. */
   readonly hasUnusedSuccessor: boolean
 }
 
@@ -48,46 +49,6 @@ export interface NewTeam {
   readonly id: string
   readonly name: string
   readonly createdAt: Date
-}
-
-/** What the service needs of the database. */
-export interface AuthStore {
-  userByEmail(email: string): Promise<User | null>
-  userById(id: string): Promise<User | null>
-  /**
-   * Starts a family with the token, notes the sign-in with its audit record, and deletes the user's
-   * tokens that have expired by then, in one transaction.
-   *
-   * @returns the user as they are now; null if they were removed or changed their password
-   */
-  startFamily(
-    user: User,
-    familyId: string,
-    start: { readonly token: NewRefreshToken; readonly audit: NewAuditRecord },
-  ): Promise<User | null>
-  /**
-   * Replaces a token that is in force, in one statement.
-   *
-   * @returns the user as they are now, and the family; null if no valid token has the hash
-   */
-  rotate(
-    tokenHash: string,
-    successor: NewRefreshToken,
-  ): Promise<{ user: User; familyId: string } | null>
-  refreshTokenState(tokenHash: string): Promise<RefreshTokenState | null>
-  /** Whether a family has a token that is neither revoked nor expired. */
-  isOpen(familyId: string, now: Date): Promise<boolean>
-  /** Revokes all tokens of a user's family; with the audit record if any of them was in force. */
-  endFamily(
-    user: User,
-    familyId: string,
-    end: { readonly at: Date; readonly audit: NewAuditRecord },
-  ): Promise<void>
-  /** Adds a record to the audit log that belongs to no change. */
-  record(audit: NewAuditRecord): Promise<void>
-  hasUsers(): Promise<boolean>
-  /** Creates team and owner if there are no users at all, one process at a time. */
-  addFirstOwner(team: NewTeam, owner: User & { createdAt: Date }): Promise<boolean>
 }
 
 interface Credentials {
@@ -105,7 +66,7 @@ export interface Session {
 }
 
 /** Says who may use a password, and which sessions may go on. */
-export interface SessionRule {
+interface SessionRule {
   admitsPassword(user: Pick<User, 'email' | 'role'>): boolean
   /**
    * Checks a session before a refresh of its token, if that is in force and unused.
@@ -172,7 +133,7 @@ export class AuthService {
    */
   async login({ email, password, clientAddress }: Credentials): Promise<Session> {
     const { store, passwords, throttle, sessions, clock } = this.options
-    const subjects = subjectsOf(clientAddress, email)
+    const subjects = makeSubjects(clientAddress, email)
     await throttle.refuseSpent(subjects)
     const address = normalizeEmail(email)
     const user = address === null ? null : await store.userByEmail(address)
@@ -196,7 +157,7 @@ export class AuthService {
   /**
    * Proves the password of a user who is signed in, with the bound of a sign-in.
    *
-   * @returns the hash that the password has
+   * @returns the user, with the hash that the password has
    * @throws AppError `invalid_credentials`; `rate_limited` after too many wrong passwords
    */
   async provePassword({
@@ -207,14 +168,14 @@ export class AuthService {
     readonly userId: string
     readonly password: string
     readonly clientAddress: string
-  }): Promise<string> {
+  }): Promise<{ readonly email: string; readonly passwordHash: string }> {
     const { store, passwords, throttle } = this.options
     const user = await store.userById(userId)
     if (user === null) throw invalidCredentials()
-    const subjects = subjectsOf(clientAddress, user.email)
+    const subjects = makeSubjects(clientAddress, user.email)
     await throttle.refuseSpent(subjects)
     const begin = () => throttle.begin(subjects)
-    if (await passwords.verify(user.passwordHash, password, begin)) return user.passwordHash
+    if (await passwords.verify(user.passwordHash, password, begin)) return user
     this.noteFailure(user, clientAddress)
     throw new AppError('invalid_credentials', 'the current password is wrong')
   }
@@ -232,9 +193,9 @@ export class AuthService {
   async refresh(presented: string): Promise<Session> {
     if (!isRefreshToken(presented)) throw invalidRefreshToken()
     const { store, sessions, clock } = this.options
-    const tokenHash = refreshTokenHashOf(presented)
+    const tokenHash = hashRefreshToken(presented)
     await sessions.confirm(tokenHash)
-    const refreshToken = this.successors.successorOf(presented)
+    const refreshToken = this.successors.deriveSuccessor(presented)
     const successor = this.stored(refreshToken)
     const rotated = await store.rotate(tokenHash, successor)
     if (rotated !== null) return this.session(rotated.user, refreshToken, rotated.familyId)
@@ -245,8 +206,8 @@ export class AuthService {
     }
     const epochMs = clock.epochMs()
     // A replica that has the secret before this one may have made the successor.
-    const known = [refreshToken, this.formerSuccessors?.successorOf(presented)]
-    const given = known.find((one) => one && refreshTokenHashOf(one) === state.successorHash)
+    const known = [refreshToken, this.formerSuccessors?.deriveSuccessor(presented)]
+    const given = known.find((one) => one && hashRefreshToken(one) === state.successorHash)
     const isRetry = epochMs - state.usedAt.getTime() <= GRACE_MS && state.hasUnusedSuccessor
     if (isRetry && given) return this.session(state.user, given, state.familyId)
 
@@ -264,12 +225,12 @@ export class AuthService {
    */
   async logout(presented: string): Promise<void> {
     if (isRefreshToken(presented)) {
-      await this.endSessionOf(refreshTokenHashOf(presented), 'signed out')
+      await this.endSessionByToken(hashRefreshToken(presented), 'signed out')
     }
   }
 
   /** Ends the session of a refresh token that is known by its hash, in force or used. */
-  async endSessionOf(tokenHash: string, reason: string): Promise<void> {
+  async endSessionByToken(tokenHash: string, reason: string): Promise<void> {
     const state = await this.options.store.refreshTokenState(tokenHash)
     if (state !== null) await this.endFamily(state, reason)
   }
@@ -289,7 +250,7 @@ export class AuthService {
     const isOpen = sessionId === undefined || this.open.isOpen(sessionId)
     const session = sessionId === undefined ? {} : { sessionId }
     const toCaller = (user: User | null, open: boolean) =>
-      open && user?.teamId === teamId ? { ...callerOf(user), ...session } : null
+      open && user?.teamId === teamId ? { ...makeCaller(user), ...session } : null
     if (!(found instanceof Promise) && typeof isOpen === 'boolean') return toCaller(found, isOpen)
     return Promise.all([found, isOpen]).then(([user, open]) => toCaller(user, open))
   }
@@ -360,7 +321,7 @@ export class AuthService {
   private session(user: User, refreshToken: string, sessionId: string): Session {
     // So that the role in the new access token counts at once.
     this.users.invalidate(user.id)
-    return { caller: callerOf(user), refreshToken, sessionId }
+    return { caller: makeCaller(user), refreshToken, sessionId }
   }
 
   private async endFamily({ user, familyId }: RefreshTokenState, reason: string): Promise<void> {
@@ -372,11 +333,11 @@ export class AuthService {
     onEnd(user.id)
   }
 
-  /** What is kept of a refresh token that is issued now. */
+  /** Returns what is kept of a refresh token that is issued now. */
   private stored(refreshToken: string): NewRefreshToken {
     const epochMs = this.options.clock.epochMs()
     return {
-      tokenHash: refreshTokenHashOf(refreshToken),
+      tokenHash: hashRefreshToken(refreshToken),
       createdAt: new Date(epochMs),
       expiresAt: new Date(epochMs + REFRESH_TOKEN_LIFE_MS),
     }
@@ -392,6 +353,6 @@ function invalidRefreshToken(): AppError {
 }
 
 /** The caller that a user is. */
-export function callerOf(user: User): UserCaller {
+export function makeCaller(user: User): UserCaller {
   return { kind: 'user', userId: user.id, teamId: user.teamId, role: user.role }
 }

@@ -1,13 +1,14 @@
 import { and, eq, gt, isNull, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
+import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
+import type { Database, Transaction } from '../../platform/db/client.ts'
+import { withAdvisoryLock } from '../../platform/db/transactions.ts'
+import { refreshTokens, teams, users } from '../../tables/auth.ts'
+import { signOnSessions } from '../../tables/sign-on.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import type { Database, Transaction } from '../platform/db/client.ts'
-import { withAdvisoryLock } from '../platform/db/transactions.ts'
-import { refreshTokens, teams, users } from '../tables/auth.ts'
-import { signOnSessions } from '../tables/sign-on.ts'
-import type { AuthStore, NewRefreshToken, NewTeam, RefreshTokenState, User } from './service.ts'
+import type { NewRefreshToken, NewTeam, RefreshTokenState, User } from './service.ts'
 
 /** The columns of a user. */
 export const USER = {
@@ -25,7 +26,7 @@ export const USER = {
  * family while it ends, which its end would overlook, and writers never wait for each other in a
  * circle.
  */
-export class PostgresAuthStore implements AuthStore {
+export class AuthStore {
   private readonly db: Database
 
   constructor(db: Database) {
@@ -33,19 +34,25 @@ export class PostgresAuthStore implements AuthStore {
   }
 
   async userByEmail(email: string): Promise<User | null> {
-    const [row] = await this.db.select().from(users).where(eq(users.email, email))
-    return row ?? null
+    const rows = await this.db.select().from(users).where(eq(users.email, email))
+    return askedRow(rows, (row) => row.email === email)
   }
 
   async userById(id: string): Promise<User | null> {
-    const [row] = await this.db.select().from(users).where(eq(users.id, id))
-    return row ?? null
+    const rows = await this.db.select().from(users).where(eq(users.id, id))
+    return askedRow(rows, (row) => row.id === id)
   }
 
+  /**
+   * Starts a family with the token, notes the sign-in with its audit record, and deletes the user's
+   * tokens that have expired by then, in one transaction.
+   *
+   * @returns the user as they are now; null if they were removed or changed their password
+   */
   async startFamily(
     { id, teamId, passwordHash }: User,
     familyId: string,
-    { token, audit }: Parameters<AuthStore['startFamily']>[2],
+    { token, audit }: { readonly token: NewRefreshToken; readonly audit: NewAuditRecord },
   ): Promise<User | null> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
@@ -57,21 +64,31 @@ export class PostgresAuthStore implements AuthStore {
     })
   }
 
+  /** Adds a record to the audit log that belongs to no change. */
   async record(audit: NewAuditRecord): Promise<void> {
     await this.db.transaction((tx) => insertAuditRecord(tx, audit))
   }
 
+  /**
+   * Replaces a token that is in force, in one statement.
+   *
+   * @returns the user as they are now, and the family; null if no valid token has the hash
+   */
   async rotate(
     tokenHash: string,
     successor: NewRefreshToken,
   ): Promise<{ user: User; familyId: string } | null> {
-    const now = momentOf(successor.createdAt)
+    const now = toMoment(successor.createdAt)
     const owner = this.db.$with('owner', USER).as(sql`
       select u.* from ${users} u join ${refreshTokens} t on t.user_id = u.id
       where t.token_hash = ${tokenHash}
       for no key update of u`)
     const used = this.db
-      .$with('used', { userId: refreshTokens.userId, familyId: refreshTokens.familyId })
+      .$with('used', {
+        userId: refreshTokens.userId,
+        familyId: refreshTokens.familyId,
+        tokenHash: refreshTokens.tokenHash,
+      })
       .as(sql`
       update ${refreshTokens} set used_at = ${now}, successor_hash = ${successor.tokenHash}
       from owner
@@ -80,13 +97,13 @@ export class PostgresAuthStore implements AuthStore {
         and ${refreshTokens.usedAt} is null
         and ${refreshTokens.revokedAt} is null
         and ${refreshTokens.expiresAt} > ${now}
-      returning ${refreshTokens.userId}, ${refreshTokens.familyId}`)
+      returning ${refreshTokens.userId}, ${refreshTokens.familyId}, ${refreshTokens.tokenHash}`)
     const added = this.db.$with('added', {}).as(sql`
       insert into ${refreshTokens} (token_hash, user_id, family_id, created_at, expires_at)
       select ${successor.tokenHash}, used.user_id, used.family_id,
-        ${now}, ${momentOf(successor.expiresAt)}
+        ${now}, ${toMoment(successor.expiresAt)}
       from used`)
-    const [row] = await this.db
+    const rows = await this.db
       .with(owner, used, added)
       .select({
         id: owner.id,
@@ -95,31 +112,35 @@ export class PostgresAuthStore implements AuthStore {
         passwordHash: owner.passwordHash,
         role: owner.role,
         familyId: used.familyId,
+        tokenHash: used.tokenHash,
       })
       .from(owner)
       .innerJoin(used, eq(used.userId, owner.id))
-    if (row === undefined) return null
-    const { familyId, ...user } = row
+    const row = askedRow(rows, (one) => one.tokenHash === tokenHash)
+    if (row === null) return null
+    const { familyId, tokenHash: _, ...user } = row
     return { user, familyId }
   }
 
   async refreshTokenState(tokenHash: string): Promise<RefreshTokenState | null> {
     const successors = alias(refreshTokens, 'successors')
-    const [row] = await this.db
+    const rows = await this.db
       .select({ token: refreshTokens, user: USER, successor: successors })
       .from(refreshTokens)
       .innerJoin(users, eq(users.id, refreshTokens.userId))
       .leftJoin(successors, eq(successors.tokenHash, refreshTokens.successorHash))
       .where(eq(refreshTokens.tokenHash, tokenHash))
-    if (row === undefined) return null
+    const row = askedRow(rows, ({ token }) => token.tokenHash === tokenHash)
+    if (row === null) return null
     const { token, user, successor } = row
     const { familyId, usedAt, revokedAt, successorHash } = token
     const hasUnusedSuccessor = successor?.usedAt === null && successor.revokedAt === null
     return { user, familyId, usedAt, revokedAt, successorHash, hasUnusedSuccessor }
   }
 
+  /** Tells whether a family has a token that is neither revoked nor expired. */
   async isOpen(familyId: string, now: Date): Promise<boolean> {
-    const [token] = await this.db
+    const tokens = await this.db
       .select({ familyId: refreshTokens.familyId })
       .from(refreshTokens)
       .where(
@@ -130,13 +151,14 @@ export class PostgresAuthStore implements AuthStore {
         ),
       )
       .limit(1)
-    return token !== undefined
+    return askedRow(tokens, (token) => token.familyId === familyId) !== null
   }
 
+  /** Revokes all tokens of a user's family; with the audit record if any of them was in force. */
   async endFamily(
     { id, teamId }: User,
     familyId: string,
-    { at, audit }: Parameters<AuthStore['endFamily']>[2],
+    { at, audit }: { readonly at: Date; readonly audit: NewAuditRecord },
   ): Promise<void> {
     await this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
@@ -152,19 +174,24 @@ export class PostgresAuthStore implements AuthStore {
   }
 
   async hasUsers(): Promise<boolean> {
-    const [anyone] = await this.db.select({ id: users.id }).from(users).limit(1)
-    return anyone !== undefined
+    return (await askTwice(this.db, findAnyone)) !== null
   }
 
-  addFirstOwner(team: NewTeam, owner: User & { createdAt: Date }): Promise<boolean> {
+  /** Creates team and owner if there are no users at all, one process at a time. */
+  async addFirstOwner(team: NewTeam, owner: User & { createdAt: Date }): Promise<boolean> {
+    if (await this.hasUsers()) return false
     return withAdvisoryLock(this.db, 'first_owner', async (tx) => {
-      const [anyone] = await tx.select({ id: users.id }).from(users).limit(1)
-      if (anyone !== undefined) return false
+      if ((await findAnyone(tx)) !== null) return false
       await tx.insert(teams).values(team)
       await tx.insert(users).values(owner)
       return true
     })
   }
+}
+
+async function findAnyone(db: Pick<Database, 'select'>): Promise<{ readonly id: string } | null> {
+  const [anyone] = await db.select({ id: users.id }).from(users).limit(1)
+  return anyone ?? null
 }
 
 /** Deletes what the identity provider gave for a session: it is a secret, and of no more use. */
@@ -190,17 +217,17 @@ export async function addFamily(
   const expired = tx.$with('expired', {}).as(sql`
     delete from ${refreshTokens} using owner
     where ${refreshTokens.userId} = owner.id
-      and ${refreshTokens.expiresAt} <= ${momentOf(token.createdAt)}`)
+      and ${refreshTokens.expiresAt} <= ${toMoment(token.createdAt)}`)
   const added = tx.$with('added', {}).as(sql`
     insert into ${refreshTokens} (token_hash, user_id, family_id, created_at, expires_at)
     select ${token.tokenHash}, owner.id, ${familyId},
-      ${momentOf(token.createdAt)}, ${momentOf(token.expiresAt)}
+      ${toMoment(token.createdAt)}, ${toMoment(token.expiresAt)}
     from owner`)
-  const [row] = await tx.with(owner, expired, added).select().from(owner)
-  return row ?? null
+  const rows = await tx.with(owner, expired, added).select().from(owner)
+  return askedRow(rows, (row) => row.id === id)
 }
 
 /** A parameter where PostgreSQL can't tell by itself that it is a moment. */
-function momentOf(date: Date) {
+function toMoment(date: Date) {
   return sql`${sql.param(date, refreshTokens.createdAt)}::timestamptz`
 }

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { ACCESS_TOKEN_LIFE_SEC } from '../../schemas/auth.ts'
+import { ACCESS_TOKEN_LIFE_SEC } from '../../../schemas/auth.ts'
 import type { Session } from './service.ts'
 
 /** The tokens of a session, as the API returns them. */
-export function tokensOf(
+export function readTokens(
   app: Pick<FastifyInstance, 'jwt'>,
   { caller, refreshToken, sessionId }: Session,
 ) {

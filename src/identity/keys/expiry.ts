@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
 
 /**
  * Reads when a secret is to end.

@@ -1,8 +1,6 @@
-import type { Environment, KeyCaller } from '../access/caller.ts'
-import type { PresentManager } from '../access/manager.ts'
+import type { Environment, KeyCaller } from '../../http/access/caller.ts'
+import type { PresentManager } from '../../http/access/manager.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
-import type { Page, PageRequest } from '../platform/paging.ts'
-import type { KeyUse } from './last-uses.ts'
 
 export interface ApiKey {
   readonly id: string
@@ -42,13 +40,17 @@ export interface KeyChange {
   readonly audit: (before: ActiveKey) => NewAuditRecord
 }
 
-export type KeyColumns =
-  | { readonly revokedAt: Date }
-  | { readonly rateLimitPerMinute: number | null }
-  | KeyRotation
+type KeyColumns = { readonly revokedAt: Date } | KeySettings | KeyRotation
+
+/** Settings of a key that can change while it keeps its secret. */
+export interface KeySettings {
+  readonly name?: string
+  /** Null: the service's default quota. */
+  readonly rateLimitPerMinute?: number | null
+}
 
 /** A new secret of a key. */
-export interface KeyRotation {
+interface KeyRotation {
   readonly keyHash: string
   readonly keyPrefix: string
   /** The end of the key from now on; null: none. */
@@ -57,32 +59,7 @@ export interface KeyRotation {
   readonly previousUntil: Date
 }
 
-/** What the database knows of a secret. */
+/** Facts that the database has of a secret. */
 export type StoredCaller = Omit<KeyCaller, 'admitsAddress'> & {
   readonly allowedAddresses: readonly string[] | null
-}
-
-/** What the service needs from the database. */
-export interface KeyStore {
-  /**
-   * Adds the key and its audit record in one transaction.
-   *
-   * @param admit throws if its maker may no longer make it
-   */
-  add(key: ApiKey, audit: NewAuditRecord, admit: AdmitManager): Promise<void>
-  /** The active key with a secret, present or previous, of this hash; null if there is none. */
-  findActive(keyHash: string): Promise<StoredCaller | null>
-  /** A team's active keys, newest first. */
-  ofTeam(teamId: string, page: PageRequest): Promise<Page<ActiveKey>>
-  /** Id of the team that owns an active key, or null. */
-  teamOf(keyId: string): Promise<string | null>
-  /**
-   * Changes an active key and writes the audit record, in one transaction.
-   *
-   * @returns the key before the change with the hashes of its secrets, or null if the team has no
-   *   such active key
-   */
-  change(change: KeyChange): Promise<{ key: ActiveKey; hashes: readonly string[] } | null>
-  /** Writes last uses, unless a later use is already stored. */
-  noteUses(uses: readonly KeyUse[]): Promise<void>
 }

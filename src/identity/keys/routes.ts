@@ -1,20 +1,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { preValidationHookHandler } from 'fastify'
-import { listQuery } from '../../schemas/common.ts'
-import { errorResponses } from '../../schemas/errors.ts'
+import { listQuery } from '../../../schemas/common.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
 import {
   CreatedKey,
   CreateKeyRequest,
   KeyList,
+  ListedKey,
+  OVERLAP_SECONDS,
   RotatedKey,
   RotateKeyRequest,
-} from '../../schemas/keys.ts'
-import { ANY_MEMBER, OWNER_OR_ADMIN } from '../access/caller.ts'
-import { userCaller } from '../access/request-caller.ts'
+  UpdateKeyRequest,
+} from '../../../schemas/keys.ts'
+import { ANY_MEMBER, OWNER_OR_ADMIN } from '../../http/access/caller.ts'
+import { userCaller } from '../../http/access/request-caller.ts'
+import { readBodyLimit } from '../../http/body-limit.ts'
+import { sendList } from '../../http/list.ts'
 import { forbidStoring } from '../auth/plugin.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
-import { sendList } from '../http/list.ts'
 import { keyFields, listedKey } from './responses.ts'
 import { type KeyService, refuseQuotaUnlessOwner } from './service.ts'
 
@@ -28,7 +31,7 @@ const KeyParams = Type.Object({ id: Type.String() })
 
 /** Management of API keys. */
 export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app, { keys }) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/keys',
@@ -89,7 +92,8 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
       config: { operation: 'keys.rotate', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
     },
     async (request, reply) => {
-      const { overlap_seconds: overlapSeconds = 0, expires_at: expiresAt } = request.body
+      const { overlap_seconds: overlapSeconds = OVERLAP_SECONDS, expires_at: expiresAt } =
+        request.body
       const order = { overlapSeconds, expiresAt }
       const rotated = await keys.rotate(userCaller(request), request.params.id, order)
       const { key, keySecret, previousUntil } = rotated
@@ -99,6 +103,28 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
         key: keySecret,
         ...(previousUntil && { previous_valid_until: previousUntil.toISOString() }),
       }
+    },
+  )
+
+  app.patch(
+    '/v1/keys/:id',
+    {
+      bodyLimit,
+      schema: {
+        params: KeyParams,
+        body: UpdateKeyRequest,
+        response: { 200: ListedKey, ...errorResponses(400, 401, 403, 404, 413, 415) },
+      },
+      config: { operation: 'keys.update', access: OWNER_OR_ADMIN },
+      preValidation: checkQuota,
+    },
+    async (request) => {
+      const { name, rate_limit_per_minute: rateLimitPerMinute } = request.body
+      const wanted = {
+        ...(name !== undefined && { name }),
+        ...(rateLimitPerMinute !== undefined && { rateLimitPerMinute }),
+      }
+      return listedKey(await keys.update(userCaller(request), request.params.id, wanted))
     },
   )
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { KEY_PREFIX } from '../access/bearer.ts'
-import type { Environment } from '../access/caller.ts'
-import { randomBase62, toBase62 } from '../platform/ids/base62.ts'
+import { KEY_PREFIX } from '../../http/access/bearer.ts'
+import type { Environment } from '../../http/access/caller.ts'
+import { randomBase62, toBase62 } from '../../platform/ids/base62.ts'
 
 const BODY_CHARS = 32
 const CHECKSUM_CHARS = 6
@@ -20,19 +20,20 @@ export function newKeySecret(environment: Environment | null): string {
 }
 
 /**
- * Whether a text is a well-formed key. Detects typing errors and guesses without a database query.
+ * Tells whether a text is a well-formed key. Detects typing errors and guesses without a database
+ * query.
  */
 export function isKeySecret(text: string): boolean {
   return FORM.test(text) && text.endsWith(secretChecksum(text.slice(0, -CHECKSUM_CHARS)))
 }
 
 /** The stored hash of a key. A plain hash is sufficient for a secret of 190 random bits. */
-export function keyHashOf(keySecret: string): string {
+export function hashKey(keySecret: string): string {
   return hash('sha256', keySecret, 'hex')
 }
 
 /** The leading characters, which identify a key to people. */
-export function keyPrefixOf(keySecret: string): string {
+export function readKeyPrefix(keySecret: string): string {
   return keySecret.slice(0, PREFIX_CHARS)
 }
 

@@ -1,21 +1,22 @@
 import { LRUCache } from 'lru-cache'
-import { KEY_LIFE_DAYS_MAX, KEY_SCOPES, RATE_LIMIT_PER_MINUTE_MAX } from '../../schemas/keys.ts'
-import type { Environment, KeyCaller, Role, Scope, UserCaller } from '../access/caller.ts'
-import { type PresentManager, requireManager } from '../access/manager.ts'
-import { type Actor, auditRecord } from '../audit/record.ts'
-import { AppError } from '../errors.ts'
-import { isNetwork, networkMatcher } from '../http/client-network.ts'
+import { KEY_LIFE_DAYS_MAX, KEY_SCOPES, RATE_LIMIT_PER_MINUTE_MAX } from '../../../schemas/keys.ts'
+import { AppError } from '../../errors.ts'
+import type { Environment, KeyCaller, Role, Scope, UserCaller } from '../../http/access/caller.ts'
+import { type PresentManager, requireManager } from '../../http/access/manager.ts'
+import { isNetwork, networkMatcher } from '../../http/client-network.ts'
 import {
   type CacheLookups,
   StaleWhileRevalidateCache,
-} from '../platform/caches/stale-while-revalidate.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isId, newId } from '../platform/ids/ids.ts'
-import type { Page, PageRequest } from '../platform/paging.ts'
+} from '../../platform/caches/stale-while-revalidate.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isId, newId } from '../../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../../platform/paging.ts'
+import { type Actor, auditRecord, OPERATOR } from '../audit/record.ts'
 import { previousSecretEnd, readExpiry, rotatedExpiry } from './expiry.ts'
-import type { ActiveKey, ApiKey, KeyChange, KeyStore, StoredCaller } from './key.ts'
+import type { ActiveKey, ApiKey, KeyChange, KeySettings, StoredCaller } from './key.ts'
 import { LastUses } from './last-uses.ts'
-import { isKeySecret, keyHashOf, keyPrefixOf, newKeySecret } from './secret.ts'
+import { hashKey, isKeySecret, newKeySecret, readKeyPrefix } from './secret.ts'
+import type { KeyStore } from './store.ts'
 
 interface NewKey {
   readonly name: string
@@ -30,7 +31,7 @@ interface NewKey {
 }
 
 /** A key with a secret that can't be shown again. */
-export interface Rotated {
+interface Rotated {
   readonly key: Omit<ActiveKey, 'lastUsedAt'>
   readonly keySecret: string
   /** Until when the secret before it is valid; null if it no longer is. */
@@ -96,8 +97,8 @@ export class KeyService {
       id: newId('key_', epochMs),
       teamId: creator.teamId,
       name: wanted.name,
-      keyHash: keyHashOf(keySecret),
-      keyPrefix: keyPrefixOf(keySecret),
+      keyHash: hashKey(keySecret),
+      keyPrefix: readKeyPrefix(keySecret),
       scopes,
       environment: wanted.environment ?? null,
       rateLimitPerMinute: wanted.rateLimitPerMinute ?? null,
@@ -107,13 +108,14 @@ export class KeyService {
       allowedAddresses,
     }
     const limit = wanted.rateLimitPerMinute
-    const after = { ...auditedFieldsOf(key), ...(limit && { rate_limit_per_minute: limit }) }
+    const after = { ...readAuditedFields(key), ...(limit && { rate_limit_per_minute: limit }) }
     const audit = auditRecord(creator, { action: 'key.create', subject: key.id, after }, epochMs)
     const admit = (maker: PresentManager | null) => {
       const { role } = requireManager(maker)
       if (wanted.rateLimitPerMinute !== undefined) refuseQuotaUnlessOwner(role)
     }
     await this.options.store.add(key, audit, admit)
+    this.options.onChange(key.keyHash)
     return { key, keySecret }
   }
 
@@ -139,20 +141,20 @@ export class KeyService {
       set: ({ environment, expiresAt }) => {
         keySecret = newKeySecret(environment)
         const previousUntil = previousSecretEnd(expiresAt, { epochMs, overlapSeconds })
-        const next = { keyHash: keyHashOf(keySecret), keyPrefix: keyPrefixOf(keySecret) }
+        const next = { keyHash: hashKey(keySecret), keyPrefix: readKeyPrefix(keySecret) }
         return { ...next, previousUntil, expiresAt: rotatedExpiry(end, expiresAt, epochMs) }
       },
       audit: (key) => {
-        const keyPrefix = keyPrefixOf(keySecret)
+        const keyPrefix = readKeyPrefix(keySecret)
         const next = { ...key, keyPrefix, expiresAt: end ?? key.expiresAt }
-        const after = { ...auditedFieldsOf(next), overlap_seconds: overlapSeconds }
+        const after = { ...readAuditedFields(next), overlap_seconds: overlapSeconds }
         const change = { action: 'key.rotate', subject: keyId, after } as const
-        return auditRecord(actor, { ...change, before: auditedFieldsOf(key) }, epochMs)
+        return auditRecord(actor, { ...change, before: readAuditedFields(key) }, epochMs)
       },
     })
     const previousUntil = previousSecretEnd(before.expiresAt, { epochMs, overlapSeconds })
     return {
-      key: { ...before, keyPrefix: keyPrefixOf(keySecret), expiresAt: end ?? before.expiresAt },
+      key: { ...before, keyPrefix: readKeyPrefix(keySecret), expiresAt: end ?? before.expiresAt },
       keySecret,
       previousUntil: previousUntil.getTime() <= epochMs ? null : previousUntil,
     }
@@ -172,8 +174,8 @@ export class KeyService {
    *
    * @throws AppError `key_not_found`
    */
-  async teamOf(keyId: string): Promise<string> {
-    const teamId = isId(keyId, 'key_') ? await this.options.store.teamOf(keyId) : null
+  async findTeam(keyId: string): Promise<string> {
+    const teamId = isId(keyId, 'key_') ? await this.options.store.findTeam(keyId) : null
     if (teamId === null) throw keyNotFound()
     return teamId
   }
@@ -192,7 +194,7 @@ export class KeyService {
         const change = {
           action: 'key.revoke',
           subject: keyId,
-          before: auditedFieldsOf(key),
+          before: readAuditedFields(key),
         } as const
         return auditRecord(actor, change, epochMs)
       },
@@ -200,38 +202,48 @@ export class KeyService {
   }
 
   /**
-   * Sets the quota of a key of the actor's team.
+   * Changes the name or quota of a key of the actor's team. It is in force like a revocation.
    *
-   * @param perMinute requests in any 60 s, a whole number from 1 to `RATE_LIMIT_PER_MINUTE_MAX`;
-   *   null restores the service's default
-   * @throws AppError `invalid_request` for any other number; `key_not_found` like `revoke`
+   * @param wanted a quota is a whole number from 1 to `RATE_LIMIT_PER_MINUTE_MAX`
+   * @returns the key after the change
+   * @throws AppError `invalid_request` for any other quota; `insufficient_role` and `unauthorized`
+   *   unless the actor still is the operator, an owner, or an admin who sets no quota;
+   *   `key_not_found` like `revoke`
    */
-  async setLimit(actor: Actor, keyId: string, perMinute: number | null): Promise<void> {
-    if (perMinute !== null && !isRateLimit(perMinute)) {
+  async update(actor: Actor, keyId: string, wanted: KeySettings): Promise<ActiveKey> {
+    const { rateLimitPerMinute: limit } = wanted
+    if (limit !== undefined && limit !== null && !isRateLimit(limit)) {
       const range = `a whole number from 1 to ${RATE_LIMIT_PER_MINUTE_MAX}`
       throw new AppError('invalid_request', `the limit per minute must be ${range}`)
     }
-    await this.change(actor, keyId, {
-      set: () => ({ rateLimitPerMinute: perMinute }),
+    const { userId } = actor
+    const admit = (manager: PresentManager | null) => {
+      const { role } = requireManager(manager)
+      if (limit !== undefined) refuseQuotaUnlessOwner(role)
+    }
+    const action = wanted.name === undefined ? 'key.set_limit' : 'key.update'
+    const before = await this.change(actor, keyId, {
+      ...(userId !== OPERATOR && { admitted: { userId, admit } }),
+      set: () => wanted,
       audit: (key) => {
-        const before = { rate_limit_per_minute: key.rateLimitPerMinute }
-        const after = { rate_limit_per_minute: perMinute }
-        const change = { action: 'key.set_limit', subject: keyId, before, after } as const
-        return auditRecord(actor, change, this.options.clock.epochMs())
+        const change = { action, subject: keyId } as const
+        const [before, after] = [settingsIn(key, wanted), settingsIn({ ...key, ...wanted }, wanted)]
+        return auditRecord(actor, { ...change, before, after }, this.options.clock.epochMs())
       },
     })
+    return { ...before, ...wanted }
   }
 
   /** The caller with this secret; null if no active key has it. Synchronous for a cached key. */
-  callerOf(keySecret: string): KeyCaller | null | Promise<KeyCaller | null> {
+  findCaller(keySecret: string): KeyCaller | null | Promise<KeyCaller | null> {
     return this.callerBy(keySecret, false) ?? null
   }
 
   /**
-   * Like `callerOf`, but looks up no new key: undefined for a secret that this process does not
+   * Like `findCaller`, but looks up no new key: undefined for a secret that this process does not
    * hold.
    */
-  heldCallerOf(keySecret: string): KeyCaller | null | undefined | Promise<KeyCaller | null> {
+  findHeldCaller(keySecret: string): KeyCaller | null | undefined | Promise<KeyCaller | null> {
     return this.callerBy(keySecret, true)
   }
 
@@ -241,7 +253,7 @@ export class KeyService {
   ): KeyCaller | null | undefined | Promise<KeyCaller | null> {
     const known = this.hashes.get(keySecret)
     if (known === undefined && !isKeySecret(keySecret)) return undefined
-    const keyHash = known ?? keyHashOf(keySecret)
+    const keyHash = known ?? hashKey(keySecret)
     if (isHeldOnly && this.callers.isUnknown(keyHash)) return undefined
     const found = this.callers.get(keyHash)
     if (found instanceof Promise) return found.then((caller) => this.noted(caller))
@@ -250,13 +262,13 @@ export class KeyService {
   }
 
   /**
-   * Whether `callerOf` would query the database for a secret that this process has never accepted:
-   * a well-formed key that is either new here or guessed.
+   * Tells whether `findCaller` would query the database for a secret that this process has never
+   * accepted: a well-formed key that is either new here or guessed.
    */
   isUnknown(keySecret: string): boolean {
     const known = this.hashes.get(keySecret)
     if (known === undefined && !isKeySecret(keySecret)) return false
-    return this.callers.isUnknown(known ?? keyHashOf(keySecret))
+    return this.callers.isUnknown(known ?? hashKey(keySecret))
   }
 
   /** Forces a lookup before the next use of a key, because it was changed or revoked. */
@@ -267,6 +279,15 @@ export class KeyService {
   /** Does the same for all keys, because any of them may have changed. */
   invalidateAll(): void {
     this.callers.invalidateAll()
+  }
+
+  isUnknownHash(keyHash: string): boolean {
+    return this.callers.isUnknown(keyHash)
+  }
+
+  /** Loads a key before it is presented, or looks at it again. */
+  warm(keyHash: string): unknown {
+    return this.callers.get(keyHash)
   }
 
   /** Writes the last uses that are not written yet. */
@@ -332,8 +353,16 @@ function isRateLimit(value: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= RATE_LIMIT_PER_MINUTE_MAX
 }
 
+/** The settings that change, in the form of the audit log. */
+function settingsIn({ name, rateLimitPerMinute }: ActiveKey, wanted: KeySettings) {
+  return {
+    ...('name' in wanted && { name }),
+    ...('rateLimitPerMinute' in wanted && { rate_limit_per_minute: rateLimitPerMinute }),
+  }
+}
+
 /** Fields of a key in the audit log: what identifies it to people, and what it permits. */
-function auditedFieldsOf(key: ApiKey | ActiveKey) {
+function readAuditedFields(key: ApiKey | ActiveKey) {
   const { name, keyPrefix, scopes, environment, expiresAt, allowedAddresses } = key
   return {
     name,

@@ -1,12 +1,20 @@
 import { and, desc, eq, isNull, or, sql } from 'drizzle-orm'
-import { managerNow } from '../access/manager-store.ts'
+import { managerNow } from '../../http/access/manager-store.ts'
+import { askedRow } from '../../platform/db/asked-rows.ts'
+import { type Database, queryRows } from '../../platform/db/client.ts'
+import {
+  makePage,
+  type Page,
+  type PageRequest,
+  rowsAfter,
+  rowsToRead,
+} from '../../platform/paging.ts'
+import { apiKeys } from '../../tables/keys.ts'
+import type { serviceAccounts } from '../../tables/service-accounts.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import type { Database } from '../platform/db/client.ts'
-import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
-import { apiKeys } from '../tables/keys.ts'
-import type { ActiveKey, AdmitManager, ApiKey, KeyChange, KeyStore, StoredCaller } from './key.ts'
+import type { ActiveKey, AdmitManager, ApiKey, KeyChange, StoredCaller } from './key.ts'
 import type { KeyUse } from './last-uses.ts'
 
 const KEY_IN_FORCE = {
@@ -24,7 +32,8 @@ const KEY_IN_FORCE = {
 }
 
 /**
- * Prepared, because building the SQL text takes longest and busy keys are checked twice a minute.
+ * Its text is made once: that takes longest, and busy keys are checked twice a minute. The database
+ * does not see the name.
  */
 const activeKeys = (db: Database) =>
   db
@@ -37,6 +46,7 @@ const activeKeys = (db: Database) =>
       allowedAddresses: apiKeys.allowedAddresses,
       expiresAt: apiKeys.expiresAt,
       keyHash: apiKeys.keyHash,
+      previousKeyHash: apiKeys.previousKeyHash,
       previousUntil: apiKeys.previousUntil,
     })
     .from(apiKeys)
@@ -52,7 +62,7 @@ const activeKeys = (db: Database) =>
     .prepare('key_in_force')
 
 /** API keys in PostgreSQL. */
-export class PostgresKeyStore implements KeyStore {
+export class KeyStore {
   private readonly db: Database
   private readonly activeQuery: ReturnType<typeof activeKeys>
 
@@ -61,6 +71,11 @@ export class PostgresKeyStore implements KeyStore {
     this.activeQuery = activeKeys(db)
   }
 
+  /**
+   * Adds the key and its audit record in one transaction.
+   *
+   * @param admit throws if its maker may no longer make it
+   */
   async add(key: ApiKey, audit: NewAuditRecord, admit: AdmitManager): Promise<void> {
     await this.db.transaction(async (tx) => {
       await lockTeam(tx, key.teamId)
@@ -70,16 +85,20 @@ export class PostgresKeyStore implements KeyStore {
     })
   }
 
+  /** The active key with a secret, present or previous, of this hash; null if there is none. */
   async findActive(keyHash: string): Promise<StoredCaller | null> {
-    const [row] = await this.activeQuery.execute({ keyHash })
-    if (row === undefined) return null
-    const { expiresAt, previousUntil, keyHash: presentHash, ...caller } = row
+    const row = askedRow(await this.activeQuery.execute({ keyHash }), (one) =>
+      [one.keyHash, one.previousKeyHash].includes(keyHash),
+    )
+    if (row === null) return null
+    const { expiresAt, previousUntil, keyHash: presentHash, previousKeyHash: _, ...caller } = row
     const endMs = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
     const isPresent = presentHash === keyHash
     const secretEndMs = isPresent ? endMs : Math.min(endMs, previousUntil?.getTime() ?? 0)
     return { ...caller, kind: 'key', expiresAtMs: secretEndMs }
   }
 
+  /** A team's active keys, newest first. */
   async ofTeam(teamId: string, page: PageRequest): Promise<Page<ActiveKey>> {
     const rows = await this.db
       .select(KEY_IN_FORCE)
@@ -89,10 +108,11 @@ export class PostgresKeyStore implements KeyStore {
       )
       .orderBy(desc(apiKeys.id))
       .limit(rowsToRead(page))
-    return pageOf(rows, page)
+    return makePage(rows, page)
   }
 
-  async teamOf(keyId: string): Promise<string | null> {
+  /** Id of the team that owns an active key, or null. */
+  async findTeam(keyId: string): Promise<string | null> {
     const [row] = await this.db
       .select({ teamId: apiKeys.teamId })
       .from(apiKeys)
@@ -100,7 +120,19 @@ export class PostgresKeyStore implements KeyStore {
     return row?.teamId ?? null
   }
 
-  change({ keyId, teamId, admitted, set, audit }: KeyChange): ReturnType<KeyStore['change']> {
+  /**
+   * Changes an active key and writes the audit record, in one transaction.
+   *
+   * @returns the key before the change with the hashes of its secrets, or null if the team has no
+   *   such active key
+   */
+  change({
+    keyId,
+    teamId,
+    admitted,
+    set,
+    audit,
+  }: KeyChange): Promise<{ key: ActiveKey; hashes: readonly string[] } | null> {
     const isTheKey = and(
       eq(apiKeys.id, keyId),
       eq(apiKeys.teamId, teamId),
@@ -132,22 +164,54 @@ export class PostgresKeyStore implements KeyStore {
     })
   }
 
-  /**
-   * Locks the rows in the order of their ids, so that replicas that write the same keys can't
-   * deadlock.
-   */
-  async noteUses(uses: readonly KeyUse[]): Promise<void> {
-    const rows = JSON.stringify(uses)
-    await this.db.execute(sql`
-      with used as (
-        select k.id, u."usedAt" as used_at
-        from json_to_recordset(${rows}::json) as u("keyId" text, "usedAt" timestamptz)
-        join ${apiKeys} k on k.id = u."keyId"
-        order by k.id
-        for no key update of k
-      )
-      update ${apiKeys} set last_used_at = used.used_at from used
-      where ${apiKeys.id} = used.id
-        and (${apiKeys.lastUsedAt} is null or ${apiKeys.lastUsedAt} < used.used_at)`)
+  noteUses(uses: readonly KeyUse[]): Promise<void> {
+    return writeLastUses(this.db, apiKeys, uses)
+  }
+}
+
+/**
+ * Writes last uses, unless a later use is already stored. Locks the rows in the order of their ids,
+ * so that replicas that write the same keys can't deadlock.
+ */
+export async function writeLastUses(
+  db: Database,
+  table: typeof apiKeys | typeof serviceAccounts,
+  uses: readonly KeyUse[],
+): Promise<void> {
+  const rows = JSON.stringify(uses)
+  await db.execute(sql`
+    with used as (
+      select k.id, u."usedAt" as used_at
+      from json_to_recordset(${rows}::json) as u("keyId" text, "usedAt" timestamptz)
+      join ${table} k on k.id = u."keyId"
+      order by k.id
+      for no key update of k
+    )
+    update ${table} set last_used_at = used.used_at from used
+    where ${table.id} = used.id
+      and (${table.lastUsedAt} is null or ${table.lastUsedAt} < used.used_at)`)
+}
+
+/** Hashes of keys in force, the most recently used first. */
+export class KeysInUseStore {
+  private readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+
+  async list(hashesMax: number): Promise<string[]> {
+    const rows = await queryRows<{ hash: string }>(
+      this.db,
+      sql`select hash from (
+          select key_hash as hash, last_used_at, created_at from api_keys
+          where revoked_at is null and (expires_at is null or expires_at > now())
+          union all
+          select previous_key_hash, last_used_at, created_at from api_keys
+          where revoked_at is null and previous_key_hash is not null and previous_until > now()
+        ) as in_force
+        order by coalesce(last_used_at, created_at) desc limit ${hashesMax}::integer`,
+    )
+    return rows.map(({ hash }) => hash)
   }
 }

@@ -1,4 +1,4 @@
-import type { EventType } from '../../schemas/webhooks.ts'
+import type { EventType } from '../../../schemas/webhooks.ts'
 
 export type { EventType }
 

@@ -1,19 +1,24 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { preValidationHookHandler } from 'fastify'
-import { listQuery } from '../../schemas/common.ts'
-import { errorResponses } from '../../schemas/errors.ts'
+import { listQuery } from '../../../schemas/common.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { OVERLAP_SECONDS } from '../../../schemas/keys.ts'
 import {
   CreateServiceAccountRequest,
   IssuedServiceAccount,
   RotateServiceAccountRequest,
   ServiceAccountList,
-} from '../../schemas/service-accounts.ts'
-import { OWNER_OR_ADMIN, roleNamed } from '../access/caller.ts'
-import { userCaller } from '../access/request-caller.ts'
+} from '../../../schemas/service-accounts.ts'
+import {
+  MANAGER_OR_AUDITOR,
+  OWNER_OR_ADMIN_IN_PERSON,
+  roleNamed,
+} from '../../http/access/caller.ts'
+import { userCaller } from '../../http/access/request-caller.ts'
+import { readBodyLimit } from '../../http/body-limit.ts'
+import { sendList } from '../../http/list.ts'
 import { forbidStoring } from '../auth/plugin.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
-import { sendList } from '../http/list.ts'
 import {
   type Issued,
   refuseUnlessBelow,
@@ -34,7 +39,7 @@ export const serviceAccountRoutes: FastifyPluginAsyncTypebox<ServiceAccountRoute
   app,
   { serviceAccounts },
 ) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/service-accounts',
@@ -49,7 +54,7 @@ export const serviceAccountRoutes: FastifyPluginAsyncTypebox<ServiceAccountRoute
       },
       config: {
         operation: 'service_accounts.create',
-        access: OWNER_OR_ADMIN,
+        access: OWNER_OR_ADMIN_IN_PERSON,
         takesIdempotencyKey: true,
       },
       preValidation: refuseRoleNotBelow,
@@ -71,7 +76,7 @@ export const serviceAccountRoutes: FastifyPluginAsyncTypebox<ServiceAccountRoute
         querystring: ListQuery,
         response: { 200: ServiceAccountList, ...errorResponses(400, 401, 403) },
       },
-      config: { operation: 'service_accounts.list', access: OWNER_OR_ADMIN },
+      config: { operation: 'service_accounts.list', access: MANAGER_OR_AUDITOR },
     },
     (request, reply) => {
       const { teamId } = userCaller(request)
@@ -96,12 +101,13 @@ export const serviceAccountRoutes: FastifyPluginAsyncTypebox<ServiceAccountRoute
       },
       config: {
         operation: 'service_accounts.rotate',
-        access: OWNER_OR_ADMIN,
+        access: OWNER_OR_ADMIN_IN_PERSON,
         takesIdempotencyKey: true,
       },
     },
     async (request, reply) => {
-      const { overlap_seconds: overlapSeconds = 0, expires_at: expiresAt } = request.body
+      const { overlap_seconds: overlapSeconds = OVERLAP_SECONDS, expires_at: expiresAt } =
+        request.body
       const order = { overlapSeconds, expiresAt }
       const issued = await serviceAccounts.rotate(userCaller(request), request.params.id, order)
       forbidStoring(reply)
@@ -117,7 +123,7 @@ export const serviceAccountRoutes: FastifyPluginAsyncTypebox<ServiceAccountRoute
         params: AccountParams,
         response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 404, 413, 415) },
       },
-      config: { operation: 'service_accounts.revoke', access: OWNER_OR_ADMIN },
+      config: { operation: 'service_accounts.revoke', access: OWNER_OR_ADMIN_IN_PERSON },
     },
     async (request, reply) => {
       await serviceAccounts.revoke(userCaller(request), request.params.id)

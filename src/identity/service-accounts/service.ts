@@ -1,19 +1,19 @@
-import { ACCOUNT_LIFE_DAYS, ACCOUNT_LIFE_DAYS_MAX } from '../../schemas/service-accounts.ts'
-import { outranks, type Role, type UserCaller } from '../access/caller.ts'
-import { type PresentManager, requireManager } from '../access/manager.ts'
-import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import { AppError } from '../errors.ts'
-import { previousSecretEnd, readExpiry, rotatedExpiry } from '../keys/expiry.ts'
-import type { AdmitManager } from '../keys/key.ts'
-import { type KeyUse, LastUses } from '../keys/last-uses.ts'
-import { keyHashOf, keyPrefixOf } from '../keys/secret.ts'
+import { ACCOUNT_LIFE_DAYS, ACCOUNT_LIFE_DAYS_MAX } from '../../../schemas/service-accounts.ts'
+import { AppError } from '../../errors.ts'
+import { outranks, type Role, type UserCaller } from '../../http/access/caller.ts'
+import { requireManager } from '../../http/access/manager.ts'
 import {
   type CacheLookups,
   StaleWhileRevalidateCache,
-} from '../platform/caches/stale-while-revalidate.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isId, newId } from '../platform/ids/ids.ts'
-import type { Page, PageRequest } from '../platform/paging.ts'
+} from '../../platform/caches/stale-while-revalidate.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isId, newId } from '../../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../../platform/paging.ts'
+import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
+import { previousSecretEnd, readExpiry, rotatedExpiry } from '../keys/expiry.ts'
+import { LastUses } from '../keys/last-uses.ts'
+import { hashKey, readKeyPrefix } from '../keys/secret.ts'
+import type { ServiceAccountStore } from './store.ts'
 import { isAccountToken, newAccountToken } from './token.ts'
 
 /** A program that manages its team with a role. */
@@ -31,7 +31,7 @@ export interface ServiceAccount {
 
 export type NewServiceAccount = Omit<ServiceAccount, 'lastUsedAt'> & { readonly tokenHash: string }
 
-/** Who a token stands for, and until when. */
+/** The owner and the end of a token, and until when. */
 export interface TokenHolder {
   readonly caller: UserCaller
   readonly expiresAtMs: number
@@ -47,38 +47,6 @@ export type AccountChange =
       /** Until when the present token stays valid. */
       readonly previousUntil: Date
     }
-
-/** What the service needs from the database. */
-export interface ServiceAccountStore {
-  /**
-   * Adds the account and its audit record in one transaction.
-   *
-   * @param admit throws if its maker may no longer make it
-   */
-  add(account: NewServiceAccount, audit: NewAuditRecord, admit: AdmitManager): Promise<void>
-  /** Who has this token, present or previous; null if it is unknown or revoked. */
-  holderOf(tokenHash: string): Promise<TokenHolder | null>
-  /** A team's accounts that are not revoked, newest first. */
-  ofTeam(teamId: string, page: PageRequest): Promise<Page<ServiceAccount>>
-  /**
-   * Changes an account that is not revoked and writes the audit record, in one transaction.
-   *
-   * @param actor who changes it
-   * @param decide derives the change from the present account and actor, who is null if they were
-   *   removed; an error changes nothing
-   * @returns the account before the change with all hashes that it had, or null without an account
-   */
-  change(
-    actor: Actor,
-    accountId: string,
-    decide: (
-      account: ServiceAccount,
-      manager: PresentManager | null,
-    ) => { set: AccountChange; audit: NewAuditRecord },
-  ): Promise<{ account: ServiceAccount; hashes: readonly string[] } | null>
-  /** Writes last uses, unless a later use is already stored. */
-  noteUses(uses: readonly KeyUse[]): Promise<void>
-}
 
 interface ServiceAccountOptions {
   readonly store: ServiceAccountStore
@@ -110,7 +78,7 @@ export class ServiceAccountService {
   constructor(options: ServiceAccountOptions) {
     this.options = options
     this.holders = new StaleWhileRevalidateCache<TokenHolder>({
-      load: (tokenHash) => options.store.holderOf(tokenHash),
+      load: (tokenHash) => options.store.findHolder(tokenHash),
       clock: options.clock,
       ttlMs: options.ttlMs,
       weightMax: ACCOUNTS_CACHED_MAX,
@@ -143,15 +111,15 @@ export class ServiceAccountService {
       teamId: maker.teamId,
       name: wanted.name,
       role: wanted.role,
-      tokenPrefix: keyPrefixOf(token),
+      tokenPrefix: readKeyPrefix(token),
       createdBy: maker.userId,
       createdAt: new Date(epochMs),
       expiresAt: end ?? new Date(epochMs + LIFE_MS),
     }
-    const after = auditedFieldsOf(account)
+    const after = readAuditedFields(account)
     const change = { action: 'service_account.create', subject: account.id, after } as const
     const audit = auditRecord(maker, change, epochMs)
-    await this.options.store.add({ ...account, tokenHash: keyHashOf(token) }, audit, (present) =>
+    await this.options.store.add({ ...account, tokenHash: hashKey(token) }, audit, (present) =>
       refuseUnlessBelow(requireManager(present).role, wanted.role),
     )
     return { account, token, previousUntil: null }
@@ -178,23 +146,23 @@ export class ServiceAccountService {
     const epochMs = this.options.clock.epochMs()
     const end = readExpiry(order.expiresAt, { epochMs, lifeMsMax: LIFE_MS_MAX })
     const token = newAccountToken()
-    const tokenPrefix = keyPrefixOf(token)
+    const tokenPrefix = readKeyPrefix(token)
     const { overlapSeconds } = order
-    const untilOf = (ending: Date) => previousSecretEnd(ending, { epochMs, overlapSeconds })
+    const findUntil = (ending: Date) => previousSecretEnd(ending, { epochMs, overlapSeconds })
     const before = await this.change(actor, accountId, (account) => {
       const expiresAt = rotatedExpiry(end, account.expiresAt, epochMs)
-      const previousUntil = untilOf(account.expiresAt)
-      const set = { tokenHash: keyHashOf(token), tokenPrefix, expiresAt, previousUntil }
+      const previousUntil = findUntil(account.expiresAt)
+      const set = { tokenHash: hashKey(token), tokenPrefix, expiresAt, previousUntil }
       const after = {
-        ...auditedFieldsOf({ ...account, tokenPrefix, expiresAt }),
+        ...readAuditedFields({ ...account, tokenPrefix, expiresAt }),
         overlap_seconds: overlapSeconds,
       }
       const subject = accountId
       const change = { action: 'service_account.rotate', subject, after } as const
-      const audited = { ...change, before: auditedFieldsOf(account) }
+      const audited = { ...change, before: readAuditedFields(account) }
       return { set, audit: auditRecord(actor, audited, epochMs) }
     })
-    const previousUntil = untilOf(before.expiresAt)
+    const previousUntil = findUntil(before.expiresAt)
     return {
       account: { ...before, tokenPrefix, expiresAt: end ?? before.expiresAt },
       token,
@@ -210,7 +178,7 @@ export class ServiceAccountService {
   async revoke(actor: UserCaller, accountId: string): Promise<void> {
     const epochMs = this.options.clock.epochMs()
     await this.change(actor, accountId, (account) => {
-      const before = auditedFieldsOf(account)
+      const before = readAuditedFields(account)
       const change = { action: 'service_account.revoke', subject: accountId, before } as const
       return {
         set: { revokedAt: new Date(epochMs) },
@@ -224,15 +192,15 @@ export class ServiceAccountService {
   }
 
   /** The caller with this token; null if no token in force is this. Synchronous if cached. */
-  callerOf(token: string): UserCaller | null | Promise<UserCaller | null> {
+  findCaller(token: string): UserCaller | null | Promise<UserCaller | null> {
     if (!isAccountToken(token)) return null
-    const found = this.holders.get(keyHashOf(token))
+    const found = this.holders.get(hashKey(token))
     return found instanceof Promise ? found.then((holder) => this.used(holder)) : this.used(found)
   }
 
-  /** Whether `callerOf` would query the database for a token that is new here, or guessed. */
+  /** Tells whether `findCaller` would query the database for a token that is new here, or guessed. */
   isUnknown(token: string): boolean {
-    return isAccountToken(token) && this.holders.isUnknown(keyHashOf(token))
+    return isAccountToken(token) && this.holders.isUnknown(hashKey(token))
   }
 
   /** Forces a lookup before the next use of a token. */
@@ -289,7 +257,7 @@ export function refuseUnlessBelow(own: Role, role: Role): void {
   throw new AppError('insufficient_role', message)
 }
 
-function auditedFieldsOf(account: {
+function readAuditedFields(account: {
   readonly name: string
   readonly role: Role
   readonly tokenPrefix: string

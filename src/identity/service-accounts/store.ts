@@ -1,19 +1,23 @@
-import { and, desc, eq, isNull, or, sql } from 'drizzle-orm'
-import { managerNow } from '../access/manager-store.ts'
+import { and, desc, eq, isNull, or } from 'drizzle-orm'
+import type { PresentManager } from '../../http/access/manager.ts'
+import { managerNow } from '../../http/access/manager-store.ts'
+import { askedRow } from '../../platform/db/asked-rows.ts'
+import type { Database } from '../../platform/db/client.ts'
+import {
+  makePage,
+  type Page,
+  type PageRequest,
+  rowsAfter,
+  rowsToRead,
+} from '../../platform/paging.ts'
+import { serviceAccounts } from '../../tables/service-accounts.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { Actor, NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
 import type { AdmitManager } from '../keys/key.ts'
 import type { KeyUse } from '../keys/last-uses.ts'
-import type { Database } from '../platform/db/client.ts'
-import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
-import { serviceAccounts } from '../tables/service-accounts.ts'
-import type {
-  NewServiceAccount,
-  ServiceAccount,
-  ServiceAccountStore,
-  TokenHolder,
-} from './service.ts'
+import { writeLastUses } from '../keys/store.ts'
+import type { AccountChange, NewServiceAccount, ServiceAccount, TokenHolder } from './service.ts'
 
 const ACCOUNT = {
   id: serviceAccounts.id,
@@ -28,13 +32,18 @@ const ACCOUNT = {
 }
 
 /** Service accounts in PostgreSQL. */
-export class PostgresServiceAccountStore implements ServiceAccountStore {
+export class ServiceAccountStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /**
+   * Adds the account and its audit record in one transaction.
+   *
+   * @param admit throws if its maker may no longer make it
+   */
   async add(account: NewServiceAccount, audit: NewAuditRecord, admit: AdmitManager): Promise<void> {
     const { teamId, createdBy: userId } = account
     await this.db.transaction(async (tx) => {
@@ -45,13 +54,15 @@ export class PostgresServiceAccountStore implements ServiceAccountStore {
     })
   }
 
-  async holderOf(tokenHash: string): Promise<TokenHolder | null> {
-    const [row] = await this.db
+  /** Returns who has this token, present or previous; null if it is unknown or revoked. */
+  async findHolder(tokenHash: string): Promise<TokenHolder | null> {
+    const rows = await this.db
       .select({
         id: serviceAccounts.id,
         teamId: serviceAccounts.teamId,
         role: serviceAccounts.role,
         tokenHash: serviceAccounts.tokenHash,
+        previousTokenHash: serviceAccounts.previousTokenHash,
         expiresAt: serviceAccounts.expiresAt,
         previousUntil: serviceAccounts.previousUntil,
       })
@@ -65,7 +76,8 @@ export class PostgresServiceAccountStore implements ServiceAccountStore {
           isNull(serviceAccounts.revokedAt),
         ),
       )
-    if (row === undefined) return null
+    const row = askedRow(rows, (one) => [one.tokenHash, one.previousTokenHash].includes(tokenHash))
+    if (row === null) return null
     const { id: userId, teamId, role, expiresAt, previousUntil } = row
     const isPresent = row.tokenHash === tokenHash
     const endMs = isPresent ? Number.POSITIVE_INFINITY : (previousUntil?.getTime() ?? 0)
@@ -73,6 +85,7 @@ export class PostgresServiceAccountStore implements ServiceAccountStore {
     return { caller, expiresAtMs: Math.min(expiresAt.getTime(), endMs) }
   }
 
+  /** A team's accounts that are not revoked, newest first. */
   async ofTeam(teamId: string, page: PageRequest): Promise<Page<ServiceAccount>> {
     const rows = await this.db
       .select(ACCOUNT)
@@ -86,14 +99,25 @@ export class PostgresServiceAccountStore implements ServiceAccountStore {
       )
       .orderBy(desc(serviceAccounts.id))
       .limit(rowsToRead(page))
-    return pageOf(rows, page)
+    return makePage(rows, page)
   }
 
+  /**
+   * Changes an account that is not revoked and writes the audit record, in one transaction.
+   *
+   * @param actor who changes it
+   * @param decide derives the change from the present account and actor, who is null if they were
+   *   removed; an error changes nothing
+   * @returns the account before the change with all hashes that it had, or null without an account
+   */
   change(
     { userId, teamId }: Actor,
     accountId: string,
-    decide: Parameters<ServiceAccountStore['change']>[2],
-  ): ReturnType<ServiceAccountStore['change']> {
+    decide: (
+      account: ServiceAccount,
+      manager: PresentManager | null,
+    ) => { set: AccountChange; audit: NewAuditRecord },
+  ): Promise<{ account: ServiceAccount; hashes: readonly string[] } | null> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
       const isTheAccount = and(
@@ -122,19 +146,7 @@ export class PostgresServiceAccountStore implements ServiceAccountStore {
     })
   }
 
-  /** Locks the rows in the order of their ids, so that replicas can't deadlock. */
-  async noteUses(uses: readonly KeyUse[]): Promise<void> {
-    const rows = JSON.stringify(uses)
-    await this.db.execute(sql`
-      with used as (
-        select a.id, u."usedAt" as used_at
-        from json_to_recordset(${rows}::json) as u("keyId" text, "usedAt" timestamptz)
-        join ${serviceAccounts} a on a.id = u."keyId"
-        order by a.id
-        for no key update of a
-      )
-      update ${serviceAccounts} set last_used_at = used.used_at from used
-      where ${serviceAccounts.id} = used.id
-        and (${serviceAccounts.lastUsedAt} is null or ${serviceAccounts.lastUsedAt} < used.used_at)`)
+  noteUses(uses: readonly KeyUse[]): Promise<void> {
+    return writeLastUses(this.db, serviceAccounts, uses)
   }
 }

@@ -1,6 +1,6 @@
-import { SERVICE_ACCOUNT_PREFIX } from '../access/bearer.ts'
+import { SERVICE_ACCOUNT_PREFIX } from '../../http/access/bearer.ts'
+import { randomBase62 } from '../../platform/ids/base62.ts'
 import { secretChecksum } from '../keys/secret.ts'
-import { randomBase62 } from '../platform/ids/base62.ts'
 
 const BODY_CHARS = 32
 const CHECKSUM_CHARS = 6
@@ -12,7 +12,7 @@ export function newAccountToken(): string {
   return body + secretChecksum(body)
 }
 
-/** Whether a text is a well-formed token. Detects guesses without a database query. */
+/** Tells whether a text is a well-formed token. Detects guesses without a database query. */
 export function isAccountToken(text: string): boolean {
   return FORM.test(text) && text.endsWith(secretChecksum(text.slice(0, -CHECKSUM_CHARS)))
 }

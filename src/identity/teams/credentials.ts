@@ -3,10 +3,11 @@ import {
   EMAIL_PATTERN,
   PASSWORD_CHARS_MAX,
   PASSWORD_CHARS_MIN,
-} from '../../schemas/auth.ts'
+} from '../../../schemas/auth.ts'
+import { AppError } from '../../errors.ts'
 import { normalizeEmail } from '../auth/email.ts'
 import type { Passwords } from '../auth/passwords.ts'
-import { AppError } from '../errors.ts'
+import { isGuessable } from './guessable.ts'
 
 const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
 
@@ -18,7 +19,7 @@ const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
  */
 export function readEmail(email: string): string {
   const address = normalizeEmail(email)
-  if (address === null || !EMAIL.test(address) || charsOf(address) > EMAIL_CHARS_MAX) {
+  if (address === null || !EMAIL.test(address) || countChars(address) > EMAIL_CHARS_MAX) {
     const message = `must be an email address of at most ${EMAIL_CHARS_MAX} characters`
     throw wrong('email', message)
   }
@@ -26,30 +27,33 @@ export function readEmail(email: string): string {
 }
 
 /**
- * Validates and hashes the password of a user.
+ * Validates and hashes the new password of a user.
  *
- * @param path of the password in the request, for the message
- * @throws AppError `invalid_request` if it is too short, too long or not well-formed Unicode:
- *   hashing would replace malformed characters, so that different passwords would have the same
- *   hash
+ * @param user `path` of the password in the request, for the message
+ * @throws AppError `invalid_request` if it is too short, too long, easy to guess or not well-formed
+ *   Unicode: hashing would replace malformed characters, so that different passwords would have the
+ *   same hash
  */
 export async function hashPassword(
   passwords: Passwords,
   password: string,
-  path = 'password',
+  { email, path = 'password' }: { readonly email: string; readonly path?: string },
 ): Promise<string> {
-  const chars = charsOf(password)
+  const chars = countChars(password)
   if (chars < PASSWORD_CHARS_MIN || chars > PASSWORD_CHARS_MAX) {
     throw wrong(path, `must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters`)
   }
   if (password.includes('\0') || !password.isWellFormed()) {
     throw wrong(path, 'must be Unicode text without NUL characters')
   }
+  if (isGuessable(password, email)) {
+    throw wrong(path, 'is easy to guess: add words that have nothing to do with you')
+  }
   return passwords.hash(password)
 }
 
 /** Counts code points, like JSON Schema. */
-function charsOf(text: string): number {
+function countChars(text: string): number {
   return [...text].length
 }
 

@@ -1,12 +1,18 @@
 import { and, count, desc, eq, inArray } from 'drizzle-orm'
-import { managerNow } from '../access/manager-store.ts'
+import { managerNow } from '../../http/access/manager-store.ts'
+import type { Database, Transaction } from '../../platform/db/client.ts'
+import {
+  makePage,
+  type Page,
+  type PageRequest,
+  rowsAfter,
+  rowsToRead,
+} from '../../platform/paging.ts'
+import { refreshTokens, users } from '../../tables/auth.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { Actor } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import type { Database, Transaction } from '../platform/db/client.ts'
-import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
-import { refreshTokens, users } from '../tables/auth.ts'
-import type { Member, MemberChange, MemberStore, NewMember, TeamState } from './members.ts'
+import type { Member, MemberChange, NewMember, TeamState } from './members.ts'
 
 const MEMBER = {
   id: users.id,
@@ -18,13 +24,14 @@ const MEMBER = {
 }
 
 /** Members of teams in PostgreSQL. */
-export class PostgresMemberStore implements MemberStore {
+export class MemberStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /** The members of a team, newest first. */
   async list(teamId: string, page: PageRequest): Promise<Page<Member>> {
     const rows = await this.db
       .select(MEMBER)
@@ -32,14 +39,23 @@ export class PostgresMemberStore implements MemberStore {
       .where(and(eq(users.teamId, teamId), rowsAfter(page, users.id)))
       .orderBy(desc(users.id))
       .limit(rowsToRead(page))
-    return pageOf(rows, page)
+    return makePage(rows, page)
   }
 
+  /** The user with this address, in any team. */
   async findByEmail(email: string): Promise<Member | null> {
     const [row] = await this.db.select(MEMBER).from(users).where(eq(users.email, email))
     return row ?? null
   }
 
+  /**
+   * Calls `decide` with the present state of the team and makes the change that it returns, with
+   * its audit record, in one transaction. No other change in the team overlaps it. Nothing changes
+   * if `decide` returns null or throws.
+   *
+   * @param memberId id of the member to add or to change
+   * @returns the state before the change, or null if another user has the address of the new member
+   */
   change(
     { userId, teamId }: Actor,
     memberId: string,

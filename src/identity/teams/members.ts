@@ -1,12 +1,14 @@
-import { outranks, type Role } from '../access/caller.ts'
-import { requireManager } from '../access/manager.ts'
+import { AppError } from '../../errors.ts'
+import { refuseBreakGlass } from '../../http/access/break-glass.ts'
+import { outranks, type Role } from '../../http/access/caller.ts'
+import { requireManager } from '../../http/access/manager.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isId, newId } from '../../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../../platform/paging.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import type { Passwords } from '../auth/passwords.ts'
-import { AppError } from '../errors.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isId, newId } from '../platform/ids/ids.ts'
-import type { Page, PageRequest } from '../platform/paging.ts'
 import { hashPassword, readEmail } from './credentials.ts'
+import type { MemberStore } from './member-store.ts'
 
 /** A user as members of the team see them. */
 export interface Member {
@@ -22,7 +24,7 @@ export interface Member {
 export type NewMember = Member & { readonly passwordHash: string }
 
 /**
- * Who manages members: a user with their role, or the operator with null, who may do everything.
+ * A manager of members: a user with their role, or the operator with null, who may do everything.
  */
 interface Manager extends Actor {
   readonly role: Role | null
@@ -44,31 +46,12 @@ export type MemberChange =
   /** Ends all sessions of the member as well. */
   | { readonly kind: 'set_password'; readonly passwordHash: string; readonly audit: NewAuditRecord }
 
-/** What the service needs from the database. */
-export interface MemberStore {
-  /** The members of a team, newest first. */
-  list(teamId: string, page: PageRequest): Promise<Page<Member>>
-  /** The user with this address, in any team. */
-  findByEmail(email: string): Promise<Member | null>
-  /**
-   * Calls `decide` with the present state of the team and makes the change that it returns, with
-   * its audit record, in one transaction. No other change in the team overlaps it. Nothing changes
-   * if `decide` returns null or throws.
-   *
-   * @param memberId id of the member to add or to change
-   * @returns the state before the change, or null if another user has the address of the new member
-   */
-  change(
-    manager: Actor,
-    memberId: string,
-    decide: (state: TeamState) => MemberChange | null,
-  ): Promise<TeamState | null>
-}
-
 interface MemberOptions {
   readonly store: MemberStore
   readonly passwords: Passwords
   readonly clock: Clock
+  /** Address of the owner who alone may sign in with a password; null: everybody may. */
+  readonly breakGlassEmail: string | null
   /** Called with the id of each changed user, before the response is sent. */
   readonly onChange: (userId: string) => void
 }
@@ -96,13 +79,18 @@ export class MemberService {
    * Adds a member to the manager's team.
    *
    * @throws AppError `insufficient_role` for a role above the manager's; `invalid_request` for an
-   *   invalid address or password; `member_exists` if a user of any team has the address
+   *   invalid address or password; `passwords_off`; `member_exists` if a user of any team has the
+   *   address
    */
   async create(manager: Manager, { email, password, role }: MemberInput): Promise<Member> {
     refuseAbove(manager.role, role)
-    const { store, passwords, clock } = this.options
+    const { store, passwords, clock, breakGlassEmail } = this.options
     const address = readEmail(email)
-    const passwordHash = await hashPassword(passwords, password)
+    if (manager.role !== null) {
+      refuseBreakGlass({ email: address }, breakGlassEmail)
+      if (breakGlassEmail !== null) throw passwordsOff()
+    }
+    const passwordHash = await hashPassword(passwords, password, { email: address })
     const epochMs = clock.epochMs()
     const id = newId('usr_', epochMs)
     const createdAt = new Date(epochMs)
@@ -167,8 +155,9 @@ export class MemberService {
    */
   async resetPassword(actorId: string, email: string, password: string): Promise<Member> {
     const { store, passwords } = this.options
-    const passwordHash = await hashPassword(passwords, password)
-    const found = await store.findByEmail(readEmail(email))
+    const address = readEmail(email)
+    const passwordHash = await hashPassword(passwords, password, { email: address })
+    const found = await store.findByEmail(address)
     if (found === null) throw memberNotFound('there is no user with this email')
     const manager = { userId: actorId, teamId: found.teamId, role: null }
     return this.change(manager, found.id, () => {
@@ -188,11 +177,12 @@ export class MemberService {
     decide: (member: Member, state: TeamState) => MemberChange | null,
   ): Promise<Member> {
     if (!isId(memberId, 'usr_')) throw memberNotFound()
-    const { store, onChange } = this.options
+    const { store, onChange, breakGlassEmail } = this.options
     const before = await store.change(manager, memberId, (state) => {
       const { member } = state
       if (member === null) throw memberNotFound()
       refuseAbove(roleNow(manager, state), member.role)
+      if (manager.role !== null) refuseBreakGlass(member, breakGlassEmail)
       return decide(member, state)
     })
     if (!before?.member) throw memberNotFound()
@@ -213,6 +203,13 @@ export class MemberService {
 /** Error for an address that another user already has, in any team. */
 export function memberExists(): AppError {
   return new AppError('member_exists', 'another user has this email: use a different one')
+}
+
+function passwordsOff(): AppError {
+  return new AppError(
+    'passwords_off',
+    'passwords are switched off: let the new member sign in through the identity provider, which adds them',
+  )
 }
 
 /** Null for the operator, who may do everything. */

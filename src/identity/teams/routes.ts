@@ -1,18 +1,22 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { preValidationHookHandler } from 'fastify'
-import { listQuery } from '../../schemas/common.ts'
-import { errorResponses } from '../../schemas/errors.ts'
+import { listQuery } from '../../../schemas/common.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
 import {
   CreateMemberRequest,
   MemberList,
   Member as MemberSchema,
   UpdateMemberRequest,
-} from '../../schemas/members.ts'
-import { OWNER_OR_ADMIN, roleNamed } from '../access/caller.ts'
-import { userCaller } from '../access/request-caller.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
-import { sendList } from '../http/list.ts'
+} from '../../../schemas/members.ts'
+import {
+  MANAGER_OR_AUDITOR,
+  OWNER_OR_ADMIN_IN_PERSON,
+  roleNamed,
+} from '../../http/access/caller.ts'
+import { userCaller } from '../../http/access/request-caller.ts'
+import { readBodyLimit } from '../../http/body-limit.ts'
+import { sendList } from '../../http/list.ts'
 import { type MemberService, refuseAbove } from './members.ts'
 import { memberFields } from './responses.ts'
 
@@ -29,7 +33,7 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
   app,
   { members },
 ) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
 
   app.get(
     '/v1/members',
@@ -38,7 +42,7 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
         querystring: ListMembersQuery,
         response: { 200: MemberList, ...errorResponses(400, 401, 403) },
       },
-      config: { operation: 'members.list', access: OWNER_OR_ADMIN },
+      config: { operation: 'members.list', access: MANAGER_OR_AUDITOR },
     },
     (request, reply) => {
       const { teamId } = userCaller(request)
@@ -57,7 +61,11 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
         body: CreateMemberRequest,
         response: { 201: MemberSchema, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
       },
-      config: { operation: 'members.create', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
+      config: {
+        operation: 'members.create',
+        access: OWNER_OR_ADMIN_IN_PERSON,
+        takesIdempotencyKey: true,
+      },
       preValidation: refuseRoleAbove,
     },
     async (request, reply) => {
@@ -76,7 +84,7 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
         body: UpdateMemberRequest,
         response: { 200: MemberSchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
       },
-      config: { operation: 'members.update', access: OWNER_OR_ADMIN },
+      config: { operation: 'members.update', access: OWNER_OR_ADMIN_IN_PERSON },
       preValidation: refuseRoleAbove,
     },
     async (request) => {
@@ -93,7 +101,7 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
         params: MemberParams,
         response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
       },
-      config: { operation: 'members.delete', access: OWNER_OR_ADMIN },
+      config: { operation: 'members.delete', access: OWNER_OR_ADMIN_IN_PERSON },
     },
     async (request, reply) => {
       await members.remove(userCaller(request), request.params.id)

@@ -1,20 +1,21 @@
 import { desc, eq } from 'drizzle-orm'
+import type { Database } from '../../platform/db/client.ts'
+import { teams } from '../../tables/auth.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import type { Database } from '../platform/db/client.ts'
-import { teams } from '../tables/auth.ts'
 import { insertMember } from './member-store.ts'
 import type { NewMember } from './members.ts'
-import type { Team, TeamStore } from './teams.ts'
+import type { Team } from './teams.ts'
 
 /** Teams in PostgreSQL. */
-export class PostgresTeamStore implements TeamStore {
+export class TeamStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /** All teams, newest first. */
   async list(): Promise<Team[]> {
     return this.db.select().from(teams).orderBy(desc(teams.id))
   }
@@ -24,6 +25,11 @@ export class PostgresTeamStore implements TeamStore {
     return row !== undefined
   }
 
+  /**
+   * Adds a team, its owner and their audit records in one transaction.
+   *
+   * @returns false without adding anything if another user has the owner's address
+   */
   async add(team: Team, owner: NewMember, audit: readonly NewAuditRecord[]): Promise<boolean> {
     try {
       await this.db.transaction(async (tx) => {

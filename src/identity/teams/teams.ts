@@ -1,28 +1,16 @@
-import { auditRecord, type NewAuditRecord, OPERATOR } from '../audit/record.ts'
+import { AppError } from '../../errors.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isId, newId } from '../../platform/ids/ids.ts'
+import { auditRecord, OPERATOR } from '../audit/record.ts'
 import type { Passwords } from '../auth/passwords.ts'
-import { AppError } from '../errors.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isId, newId } from '../platform/ids/ids.ts'
 import { hashPassword, readEmail } from './credentials.ts'
-import { type Member, memberExists, type NewMember } from './members.ts'
+import { type Member, memberExists } from './members.ts'
+import type { TeamStore } from './team-store.ts'
 
 export interface Team {
   readonly id: string
   readonly name: string
   readonly createdAt: Date
-}
-
-/** What the service needs from the database. */
-export interface TeamStore {
-  /** All teams, newest first. */
-  list(): Promise<Team[]>
-  has(teamId: string): Promise<boolean>
-  /**
-   * Adds a team, its owner and their audit records in one transaction.
-   *
-   * @returns false without adding anything if another user has the owner's address
-   */
-  add(team: Team, owner: NewMember, audit: readonly NewAuditRecord[]): Promise<boolean>
 }
 
 interface TeamOptions {
@@ -71,7 +59,7 @@ export class TeamService {
     const { store, passwords, clock } = this.options
     const name = readName(input.name)
     const email = readEmail(input.ownerEmail)
-    const passwordHash = await hashPassword(passwords, input.ownerPassword)
+    const passwordHash = await hashPassword(passwords, input.ownerPassword, { email })
     const epochMs = clock.epochMs()
     const createdAt = new Date(epochMs)
     const team = { id: newId('team_', epochMs), name, createdAt }

@@ -1,4 +1,4 @@
-import { outranks, type Role } from '../../access/caller.ts'
+import { outranks, type Role } from '../../../http/access/caller.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -16,7 +16,7 @@ export interface Identity {
  * The user info comes first, because it is never older. Address and its verification are read from
  * the same place: one must not verify the other's address.
  */
-export function identityOf(
+export function readIdentity(
   subject: string,
   { token, userInfo }: { readonly token: Claims; readonly userInfo: Claims },
   groupsClaim: string,

@@ -4,12 +4,12 @@ import {
   ResponseBodyError,
   WWWAuthenticateChallengeError,
 } from 'openid-client'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../../errors.ts'
 import { providerAway, type SignOnRefusal, signOnRefused } from './refusals.ts'
 
 /**
- * What the provider was asked for: to describe itself, to sign somebody on, or whether a session
- * goes on.
+ * The kinds of request to the provider: to describe itself, to sign somebody on, or whether a
+ * session goes on.
  */
 export type Answerer = 'description' | 'sign-on' | 'session'
 
@@ -32,7 +32,7 @@ const COMPARISONS = new Set([
  * Turns what openid-client throws into what the caller sees. A reason is given only where the
  * provider has answered; anything else counts as a provider that is away, and ends no session.
  */
-export function failureOf(error: unknown, answerer: Answerer): AppError {
+export function classifyFailure(error: unknown, answerer: Answerer): AppError {
   if (error instanceof AppError) return error
   if (answerer === 'description') return providerAway(error)
   if (error instanceof AuthorizationResponseError) return signOnRefused('access_denied', error)
@@ -48,18 +48,18 @@ export function failureOf(error: unknown, answerer: Answerer): AppError {
     return new AppError('unavailable', message, { cause: error })
   }
   if (error instanceof ClientError) {
-    const reason = reasonOf(error)
+    const reason = findReason(error)
     if (reason !== null) return signOnRefused(reason, error)
   }
   return providerAway(error)
 }
 
-/** Whether the provider refuses the person's token, and not the service's own credentials. */
+/** Tells whether the provider refuses the person's token, and not the service's own credentials. */
 function isOfToken({ cause }: WWWAuthenticateChallengeError): boolean {
   return cause.some(({ scheme }) => scheme === 'bearer')
 }
 
-function reasonOf(error: ClientError): SignOnRefusal | null {
+function findReason(error: ClientError): SignOnRefusal | null {
   const { code = '' } = error
   if (code === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED') return 'exp'
   if (COMPARISONS.has(code)) return BY_CLAIM[comparedIn(error)] ?? 'id_token'

@@ -1,13 +1,13 @@
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from '../../../platform/clock.ts'
 import type { OpenIdProvider } from './provider.ts'
 import { providerAway } from './refusals.ts'
 import type { SignOnSettings } from './settings.ts'
 
-/** What a sign-on needs of the identity provider. */
+/** The part of the identity provider that a sign-on needs. */
 export type IdentityProvider = Pick<OpenIdProvider, 'begin' | 'redeem' | 'ask'>
 
 /** The module of the provider, or what a test has in its place. */
-export interface ProviderModule {
+interface ProviderModule {
   readonly OpenIdProvider: new (settings: SignOnSettings, clock: Clock) => IdentityProvider
 }
 

@@ -1,13 +1,13 @@
 import * as openid from 'openid-client'
 import pLimit from 'p-limit'
-import { AppError } from '../../errors.ts'
-import type { Clock } from '../../platform/clock.ts'
-import { type Identity, identityOf } from './claims.ts'
-import { type Answerer, failureOf } from './failures.ts'
+import { AppError } from '../../../errors.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import { type Identity, readIdentity } from './claims.ts'
+import { type Answerer, classifyFailure } from './failures.ts'
 import { providerAway, signOnRefused } from './refusals.ts'
 import { isLoopback, type SignOnSettings } from './settings.ts'
 
-/** What must come back from the browser with the provider's answer. */
+/** Values that must come back from the browser with the provider's answer. */
 export interface Attempt {
   readonly state: string
   readonly nonce: string
@@ -16,7 +16,7 @@ export interface Attempt {
   readonly redirectUri: string
 }
 
-/** What the provider sends with the browser. */
+/** Values that the provider sends with the browser. */
 export interface ProviderAnswer {
   readonly code: string
   readonly state: string
@@ -40,7 +40,7 @@ export interface Found {
 
 /** Longest time for each of the provider's answers. */
 const ANSWER_SEC_MAX = 5
-/** How long the provider's description of itself is used before it is read again. */
+/** Time for which the provider's description of itself is used before it is read again. */
 const METADATA_LIFE_MS = 3_600_000
 /** Between two tries to read it while the provider is away. */
 const RETRY_MS = 1_000
@@ -136,7 +136,7 @@ export class OpenIdProvider {
       })
       if (refreshToken === null) {
         const userInfo = await this.userInfo(configuration, accessToken, subject)
-        const identity = identityOf(subject, { token: {}, userInfo }, this.settings.groupsClaim)
+        const identity = readIdentity(subject, { token: {}, userInfo }, this.settings.groupsClaim)
         const { issuer } = configuration.serverMetadata()
         return { issuer, identity, tokens: { refreshToken, accessToken } }
       }
@@ -158,7 +158,7 @@ export class OpenIdProvider {
     const userInfo = await this.userInfo(configuration, tokens.access_token, subject)
     return {
       issuer: configuration.serverMetadata().issuer,
-      identity: identityOf(subject, { token, userInfo }, this.settings.groupsClaim),
+      identity: readIdentity(subject, { token, userInfo }, this.settings.groupsClaim),
       tokens: {
         refreshToken: tokens.refresh_token ?? former,
         accessToken: tokens.access_token,
@@ -184,7 +184,7 @@ export class OpenIdProvider {
       try {
         return await work()
       } catch (error) {
-        throw failureOf(error, answerer)
+        throw classifyFailure(error, answerer)
       }
     })
   }
@@ -227,7 +227,7 @@ export class OpenIdProvider {
     const found = openid.discovery(server, clientId, clientSecret, auth, options)
     const configuration = await found.catch((error: unknown) => {
       // Nobody who signs on can do anything about it.
-      throw failureOf(error, 'description')
+      throw classifyFailure(error, 'description')
     })
     this.known = { configuration, atMs: this.clock.monotonicMs() }
     return configuration

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../../errors.ts'
 
 /** Why a single sign-on is refused. The name says what is wrong; the text, what to do. */
 export const SIGN_ON_REFUSALS = {
@@ -35,7 +35,7 @@ export function providerAway(cause?: unknown): AppError {
 }
 
 /** The reason of a refusal; null for any other error. */
-export function signOnRefusalOf(error: unknown): SignOnRefusal | null {
+export function findSignOnRefusal(error: unknown): SignOnRefusal | null {
   if (!(error instanceof AppError) || error.code !== 'sign_on_refused') return null
   const path = error.details?.[0]?.path ?? ''
   return Object.hasOwn(SIGN_ON_REFUSALS, path) ? (path as SignOnRefusal) : null

@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { TokenResult } from '../../../schemas/auth.ts'
-import { errorResponses } from '../../../schemas/errors.ts'
-import { SignOnRequest, SignOnStart, SignOnStartRequest } from '../../../schemas/sign-on.ts'
-import { ANYONE } from '../../access/caller.ts'
-import { AppError } from '../../errors.ts'
-import { bodyLimitOf } from '../../http/body-limit.ts'
-import { clientNetwork } from '../../http/client-network.ts'
+import { TokenResult } from '../../../../schemas/auth.ts'
+import { errorResponses } from '../../../../schemas/errors.ts'
+import { SignOnRequest, SignOnStart, SignOnStartRequest } from '../../../../schemas/sign-on.ts'
+import { AppError } from '../../../errors.ts'
+import { ANYONE } from '../../../http/access/caller.ts'
+import { readBodyLimit } from '../../../http/body-limit.ts'
+import { clientNetwork } from '../../../http/client-network.ts'
 import { forbidStoring } from '../plugin.ts'
-import { tokensOf } from '../tokens.ts'
+import { readTokens } from '../tokens.ts'
 import { SIGN_ON_LIFE_SEC, type SignOnService } from './service.ts'
 import { isLoopback } from './settings.ts'
 
@@ -22,7 +22,7 @@ export const signOnRoutes: FastifyPluginAsyncTypebox<SignOnRouteOptions> = async
   app,
   { signOn },
 ) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
 
   app.post(
     '/api/auth/oidc/start',
@@ -55,7 +55,7 @@ export const signOnRoutes: FastifyPluginAsyncTypebox<SignOnRouteOptions> = async
       forbidStoring(reply)
       const { flow, ...answer } = request.body
       const clientAddress = clientNetwork(request.ip)
-      return tokensOf(app, await signOn.finish({ use: 'api', flow, answer, clientAddress }))
+      return readTokens(app, await signOn.finish({ use: 'api', flow, answer, clientAddress }))
     },
   )
 }
@@ -67,8 +67,9 @@ export const signOnRoutes: FastifyPluginAsyncTypebox<SignOnRouteOptions> = async
  */
 function loopbackUrl(text: string): string {
   const url = URL.parse(text)
-  const isPlain = url !== null && url.search === '' && url.hash === '' && url.username === ''
-  if (isPlain && url.protocol === 'http:' && isLoopback(url)) return url.href
+  const isPlain = url !== null && url.search === '' && url.hash === ''
+  const isOpen = url?.username === '' && url.password === ''
+  if (isPlain && isOpen && url.protocol === 'http:' && isLoopback(url)) return url.href
   const message =
     'must start with http://127.0.0.1, http://[::1] or http://localhost, without a query'
   throw new AppError('invalid_request', `redirect_uri ${message}`, {

@@ -1,22 +1,22 @@
-import { EMAIL_CHARS_MAX, EMAIL_PATTERN } from '../../../schemas/auth.ts'
+import { EMAIL_CHARS_MAX, EMAIL_PATTERN } from '../../../../schemas/auth.ts'
+import { AppError } from '../../../errors.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import { newId } from '../../../platform/ids/ids.ts'
 import { ANONYMOUS, auditRecord } from '../../audit/record.ts'
-import { AppError } from '../../errors.ts'
-import type { Clock } from '../../platform/clock.ts'
-import { newId } from '../../platform/ids/ids.ts'
 import { normalizeEmail } from '../email.ts'
 import { NO_PASSWORD } from '../passwords.ts'
-import { newRefreshToken, refreshTokenHashOf } from '../refresh-tokens.ts'
-import { callerOf, REFRESH_TOKEN_LIFE_MS, type Session, type User } from '../service.ts'
+import { hashRefreshToken, newRefreshToken } from '../refresh-tokens.ts'
+import { makeCaller, REFRESH_TOKEN_LIFE_MS, type Session, type User } from '../service.ts'
 import { highestRole } from './claims.ts'
 import type { IdentityProvider } from './lazy-provider.ts'
 import type { Attempt, Found, ProviderAnswer } from './provider.ts'
-import { type SignOnRefusal, signOnRefusalOf, signOnRefused } from './refusals.ts'
+import { findSignOnRefusal, type SignOnRefusal, signOnRefused } from './refusals.ts'
 import type { TextSealer } from './sealer.ts'
 import type { SignInConfig, SignOnSettings } from './settings.ts'
-import type { SignOnStore } from './sign-on.ts'
+import type { SignOnStore } from './store.ts'
 
-/** Who starts a sign-on: what one has started, the other can't end. */
-export type SignOnUse = 'console' | 'api'
+/** The starter of a sign-on: what one has started, the other can't end. */
+type SignOnUse = 'console' | 'api'
 
 interface SignOnOptions {
   readonly store: SignOnStore
@@ -30,18 +30,18 @@ interface SignOnOptions {
 }
 
 /** A session that a sign-on has begun. */
-export interface SignedOn extends Session {
+interface SignedOn extends Session {
   /** As `begin` was told. */
   readonly formerTokenHash: string | null
 }
 
-/** What a sign-on keeps with the browser, sealed. */
+/** State that a sign-on keeps with the browser, sealed. */
 interface Flow extends Attempt {
   readonly endsAtMs: number
   readonly formerTokenHash: string | null
 }
 
-/** How long the person may take at the provider. */
+/** Time for which the person may take at the provider. */
 export const SIGN_ON_LIFE_SEC = 600
 const EMAIL = new RegExp(EMAIL_PATTERN, 'u')
 
@@ -60,7 +60,8 @@ export class SignOnService {
   }
 
   /**
-   * What keeps the owner of `BREAK_GLASS_EMAIL` from signing in with a password, for the operator.
+   * Returns what keeps the owner of `BREAK_GLASS_EMAIL` from signing in with a password, for the
+   * operator.
    *
    * @returns null if nothing does, and while everybody may sign in with a password
    */
@@ -107,15 +108,14 @@ export class SignOnService {
   }): Promise<SignedOn> {
     const { use, flow, answer, clientAddress } = order
     const { provider, settings } = this.configured()
-    const attempt = this.attemptOf(flow, use)
+    const attempt = this.readAttempt(flow, use)
     if (answer.state !== attempt.state) throw signOnRefused('state')
     const found = await provider.redeem(answer, attempt)
     try {
       const session = await this.signOn(settings, found, clientAddress)
-      // A sign-on that the version before began has none.
-      return { ...session, formerTokenHash: attempt.formerTokenHash ?? null }
+      return { ...session, formerTokenHash: attempt.formerTokenHash }
     } catch (error) {
-      const reason = signOnRefusalOf(error)
+      const reason = findSignOnRefusal(error)
       const person = { issuer: found.issuer, subject: found.identity.subject, clientAddress }
       if (reason !== null) await this.noteRefusal(person, reason)
       throw error
@@ -131,7 +131,7 @@ export class SignOnService {
   }
 
   /** @throws AppError `sign_on_refused` for a text that is not a flow, or too old */
-  private attemptOf(flow: string, use: SignOnUse): Flow {
+  private readAttempt(flow: string, use: SignOnUse): Flow {
     const { sealer, clock } = this.options
     const text = sealer.open(flow, use)
     if (text === null) throw signOnRefused('flow')
@@ -146,7 +146,7 @@ export class SignOnService {
     clientAddress: string,
   ): Promise<Session> {
     const { store, config, sealer, clock, onChange } = this.options
-    const email = emailOf(identity.email)
+    const email = readEmail(identity.email)
     if (!identity.isEmailVerified) throw signOnRefused('email_verified')
     const role = highestRole(identity.groups, settings.roleOfGroup)
     if (role === null) throw signOnRefused('groups')
@@ -163,17 +163,17 @@ export class SignOnService {
       newUserId: newId('usr_', epochMs),
       familyId,
       token: {
-        tokenHash: refreshTokenHashOf(refreshToken),
+        tokenHash: hashRefreshToken(refreshToken),
         createdAt: new Date(epochMs),
         expiresAt: new Date(epochMs + REFRESH_TOKEN_LIFE_MS),
       },
       sealedTokens: sealer.seal(JSON.stringify(tokens), familyId),
       clientAddress,
-      auditOf: ({ id, teamId }, change) => auditRecord({ userId: id, teamId }, change, epochMs),
+      makeAudit: ({ id, teamId }, change) => auditRecord({ userId: id, teamId }, change, epochMs),
     })
     if (typeof user === 'string') throw signOnRefused(user)
     onChange(user.id)
-    return { caller: callerOf(user), refreshToken, sessionId: familyId }
+    return { caller: makeCaller(user), refreshToken, sessionId: familyId }
   }
 
   /** Records the refusal of a member. Of one without a group, all sessions end. */
@@ -182,7 +182,7 @@ export class SignOnService {
     reason: SignOnRefusal,
   ): Promise<void> {
     const { store, clock, onChange } = this.options
-    const user = await store.userOf(person.issuer, person.subject)
+    const user = await store.findUser(person.issuer, person.subject)
     if (user === null) return
     const { id, teamId } = user
     const at = new Date(clock.epochMs())
@@ -208,7 +208,7 @@ function faultOfOwner({ role, passwordHash }: User): string | null {
  *
  * @throws AppError `sign_on_refused` without a valid one
  */
-function emailOf(email: string | null): string {
+function readEmail(email: string | null): string {
   const address = email === null ? null : normalizeEmail(email)
   if (address === null || !EMAIL.test(address) || [...address].length > EMAIL_CHARS_MAX) {
     throw signOnRefused('email')

@@ -1,15 +1,16 @@
+import { AppError } from '../../../errors.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import { timeOfId } from '../../../platform/ids/ids.ts'
 import { auditRecord } from '../../audit/record.ts'
-import { AppError } from '../../errors.ts'
-import type { Clock } from '../../platform/clock.ts'
-import { timeOfId } from '../../platform/ids/ids.ts'
 import type { User } from '../service.ts'
 import { highestRole } from './claims.ts'
 import type { IdentityProvider } from './lazy-provider.ts'
 import type { Found, ProviderTokens } from './provider.ts'
-import { SIGN_ON_REFUSALS, signOnRefusalOf } from './refusals.ts'
+import { findSignOnRefusal, SIGN_ON_REFUSALS } from './refusals.ts'
 import type { TextSealer } from './sealer.ts'
 import type { SignInConfig } from './settings.ts'
-import type { CheckedSession, ProvidedSession, SignOnStore } from './sign-on.ts'
+import type { CheckedSession, ProvidedSession } from './sign-on.ts'
+import type { SignOnStore } from './store.ts'
 
 interface SessionCheckOptions {
   readonly store: SignOnStore
@@ -22,7 +23,7 @@ interface SessionCheckOptions {
   readonly onChange: (userId: string) => void
 }
 
-/** How long a session lasts however often it is refreshed. A family's id has its time. */
+/** Time for which a session lasts however often it is refreshed. A family's id has its time. */
 const SESSION_LIFE_MS_MAX = 90 * 24 * 60 * 60 * 1000
 /** Longest time that one request asks the provider; by then it has ended, or its process died. */
 const ASKING_MS_MAX = 30_000
@@ -38,7 +39,7 @@ export class SessionCheck {
     this.options = options
   }
 
-  /** Whether a user may sign in with a password. */
+  /** Tells whether a user may sign in with a password. */
   admitsPassword({ email, role }: Pick<User, 'email' | 'role'>): boolean {
     const { breakGlassEmail } = this.options.config
     return breakGlassEmail === null || (email === breakGlassEmail && role === 'owner')
@@ -62,7 +63,7 @@ export class SessionCheck {
     const startedAtMs = clock.monotonicMs()
     for (;;) {
       const now = new Date(clock.epochMs())
-      const session = await store.sessionOf(tokenHash, now)
+      const session = await store.findSession(tokenHash, now)
       if (session === null) return
       const { user, familyId, isSignOn } = session
       const ageMs = now.getTime() - (timeOfId(familyId) ?? now.getTime())
@@ -104,7 +105,7 @@ export class SessionCheck {
     try {
       found = await provider.ask(subject, tokens)
     } catch (error) {
-      const refusal = signOnRefusalOf(error)
+      const refusal = findSignOnRefusal(error)
       if (refusal !== null) {
         const reason = SIGN_ON_REFUSALS[refusal]
         return this.end(user, { asked: familyId, familyId, reason })

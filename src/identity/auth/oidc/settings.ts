@@ -1,5 +1,5 @@
-import { EMAIL_CHARS_MAX } from '../../../schemas/auth.ts'
-import { ROLES, type Role, roleNamed } from '../../access/caller.ts'
+import { EMAIL_CHARS_MAX } from '../../../../schemas/auth.ts'
+import { ROLES, type Role, roleNamed } from '../../../http/access/caller.ts'
 
 /** The identity provider, and what its groups mean here. */
 export interface SignOnSettings {
@@ -15,7 +15,7 @@ export interface SignOnSettings {
   readonly teamId: string | null
 }
 
-/** How people sign in. */
+/** The way people sign in. */
 export interface SignInConfig {
   /** Null: there is no single sign-on. */
   readonly oidc: SignOnSettings | null
@@ -23,7 +23,7 @@ export interface SignInConfig {
   readonly breakGlassEmail: string | null
 }
 
-/** What reads variables and notes their faults. */
+/** A reader of variables that notes their faults. */
 interface VariableReader {
   readonly faults: string[]
   text(name: string): string | null
@@ -37,7 +37,7 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 /** Variables without a default that mean nothing without an issuer. */
 const OTHERS = ['OIDC_CLIENT_ID', 'OIDC_ROLE_MAP', 'OIDC_TEAM']
 
-/** Whether a URL names this machine, so that what is sent to it never leaves it. */
+/** Tells whether a URL names this machine, so that what is sent to it never leaves it. */
 export function isLoopback({ hostname }: URL): boolean {
   return LOOPBACK.test(hostname)
 }

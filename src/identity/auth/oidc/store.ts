@@ -1,64 +1,72 @@
 import { and, eq, gt, inArray, isNull, lte, notInArray, or } from 'drizzle-orm'
+import { askedRow, askTwice } from '../../../platform/db/asked-rows.ts'
+import type { Database, Transaction } from '../../../platform/db/client.ts'
+import { refreshTokens, teams, users } from '../../../tables/auth.ts'
+import { signOnIdentities, signOnSessions } from '../../../tables/sign-on.ts'
 import { lockTeam } from '../../audit/lock-team.ts'
 import type { NewAuditRecord } from '../../audit/record.ts'
 import { insertAuditRecord } from '../../audit/writer.ts'
-import type { Database, Transaction } from '../../platform/db/client.ts'
-import { refreshTokens, teams, users } from '../../tables/auth.ts'
-import { signOnIdentities, signOnSessions } from '../../tables/sign-on.ts'
 import { NO_PASSWORD } from '../passwords.ts'
 import type { User } from '../service.ts'
 import { addFamily, USER } from '../store.ts'
 import { BY_GROUPS } from './session-check.ts'
-import type {
-  CheckedSession,
-  KeptAnswer,
-  ProvidedSession,
-  SessionsEnd,
-  SignOn,
-  SignOnStore,
-} from './sign-on.ts'
+import type { CheckedSession, KeptAnswer, ProvidedSession, SessionsEnd, SignOn } from './sign-on.ts'
 
 /** Identities and sessions of single sign-on in PostgreSQL. */
-export class PostgresSignOnStore implements SignOnStore {
+export class SignOnStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /**
+   * Signs a person on in one transaction: finds, links or makes their member, sets the role, and
+   * starts the session, with the audit records.
+   *
+   * @returns the member, or why there is none
+   */
   async signOn(order: SignOn): Promise<User | 'team' | 'member'> {
     const { issuer, subject } = order
-    const known = await this.userOf(issuer, subject)
-    const teamId = known?.teamId ?? (await this.teamOf(order.teamId))
+    const known = await askTwice(this.db, (db) => findUser(db, issuer, subject))
+    const teamId = known?.teamId ?? (await this.findTeam(order.teamId))
     if (teamId === null) return 'team'
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
       // Another request may have made or removed the member meanwhile.
-      const member = (await userOf(tx, issuer, subject)) ?? (await joined(tx, order, teamId))
+      const member = (await findUser(tx, issuer, subject)) ?? (await joined(tx, order, teamId))
       // The account that is there against the provider may have been linked before it was named.
       if (member === null || member.email === order.breakGlassEmail) return 'member'
       if (member.role !== order.role) {
         const what = { before: { role: member.role }, after: { role: order.role } }
         const change = { action: 'member.update', subject: member.id, ...what } as const
         await setRole(tx, member, order.role)
-        await insertAuditRecord(tx, order.auditOf(member, { ...change, reason: BY_GROUPS }))
+        await insertAuditRecord(tx, order.makeAudit(member, { ...change, reason: BY_GROUPS }))
       }
       return startSession(tx, { ...member, role: order.role }, order)
     })
   }
 
-  userOf(issuer: string, subject: string): Promise<User | null> {
-    return userOf(this.db, issuer, subject)
+  /** The member of a person; null if they have never signed on. */
+  findUser(issuer: string, subject: string): Promise<User | null> {
+    return findUser(this.db, issuer, subject)
   }
 
+  /** The user of any team with this address. */
   async userWith(email: string): Promise<User | null> {
-    const [row] = await this.db.select(USER).from(users).where(eq(users.email, email))
-    return row ?? null
+    const rows = await this.db.select(USER).from(users).where(eq(users.email, email))
+    return askedRow(rows, (row) => row.email === email)
   }
 
-  async sessionOf(tokenHash: string, now: Date): Promise<CheckedSession | null> {
-    const [row] = await this.db
-      .select({ user: USER, familyId: refreshTokens.familyId, signOn: signOnSessions.familyId })
+  /** The session of a refresh token that is in force and unused; null: there is none. */
+  async findSession(tokenHash: string, now: Date): Promise<CheckedSession | null> {
+    const rows = await this.db
+      .select({
+        user: USER,
+        familyId: refreshTokens.familyId,
+        tokenHash: refreshTokens.tokenHash,
+        signOn: signOnSessions.familyId,
+      })
       .from(refreshTokens)
       .innerJoin(users, eq(users.id, refreshTokens.userId))
       .leftJoin(signOnSessions, eq(signOnSessions.familyId, refreshTokens.familyId))
@@ -70,11 +78,17 @@ export class PostgresSignOnStore implements SignOnStore {
           gt(refreshTokens.expiresAt, now),
         ),
       )
-    if (row === undefined) return null
+    const row = askedRow(rows, (one) => one.tokenHash === tokenHash)
+    if (row === null) return null
     const { user, familyId, signOn } = row
     return { user, familyId, isSignOn: signOn !== null }
   }
 
+  /**
+   * Takes the right to ask the provider for a session.
+   *
+   * @returns what to ask with, as it is now; null while another request has the right
+   */
   async beginAsking(familyId: string, now: Date, until: Date): Promise<ProvidedSession | null> {
     const { askingUntil, subject, sealedTokens } = signOnSessions
     const [begun] = await this.db
@@ -87,6 +101,7 @@ export class PostgresSignOnStore implements SignOnStore {
     return begun ?? null
   }
 
+  /** Gives it back, after an answer that changes nothing. */
   async endAsking(familyId: string): Promise<void> {
     await this.db
       .update(signOnSessions)
@@ -94,6 +109,7 @@ export class PostgresSignOnStore implements SignOnStore {
       .where(eq(signOnSessions.familyId, familyId))
   }
 
+  /** Keeps the provider's answer and gives the right back; with a new role and its record. */
   async keepAnswer(user: User, { familyId, sealedTokens, role, audit }: KeptAnswer): Promise<void> {
     await this.db.transaction(async (tx) => {
       await lockTeam(tx, user.teamId)
@@ -108,6 +124,7 @@ export class PostgresSignOnStore implements SignOnStore {
     })
   }
 
+  /** Ends a session, or all that single sign-on began, with the audit record. */
   async endSessions(user: User, { familyId, at, audit }: SessionsEnd): Promise<void> {
     await this.db.transaction(async (tx) => {
       await lockTeam(tx, user.teamId)
@@ -146,7 +163,7 @@ export class PostgresSignOnStore implements SignOnStore {
   }
 
   /** The team of this id, or the only one; null if there is none, or more than one. */
-  private async teamOf(teamId: string | null): Promise<string | null> {
+  private async findTeam(teamId: string | null): Promise<string | null> {
     const found = await this.db
       .select({ id: teams.id })
       .from(teams)
@@ -156,17 +173,18 @@ export class PostgresSignOnStore implements SignOnStore {
   }
 }
 
-async function userOf(
+async function findUser(
   db: Pick<Database, 'select'>,
   issuer: string,
   subject: string,
 ): Promise<User | null> {
-  const [row] = await db
-    .select(USER)
+  const rows = await db
+    .select({ user: USER, issuer: signOnIdentities.issuer, subject: signOnIdentities.subject })
     .from(signOnIdentities)
     .innerJoin(users, eq(users.id, signOnIdentities.userId))
     .where(and(eq(signOnIdentities.issuer, issuer), eq(signOnIdentities.subject, subject)))
-  return row ?? null
+  const row = askedRow(rows, (one) => one.issuer === issuer && one.subject === subject)
+  return row?.user ?? null
 }
 
 async function setRole(tx: Transaction, { id }: User, role: User['role']): Promise<void> {
@@ -180,7 +198,7 @@ async function setRole(tx: Transaction, { id }: User, role: User['role']): Promi
  * @returns null if the address belongs to somebody else
  */
 async function joined(tx: Transaction, order: SignOn, teamId: string): Promise<User | null> {
-  const { issuer, subject, email, role, token, auditOf } = order
+  const { issuer, subject, email, role, token, makeAudit } = order
   if (email === order.breakGlassEmail) return null
   const createdAt = token.createdAt
   const id = order.newUserId
@@ -194,7 +212,7 @@ async function joined(tx: Transaction, order: SignOn, teamId: string): Promise<U
     await tx.insert(signOnIdentities).values({ issuer, subject, userId: id, createdAt })
     const after = { email, role, issuer }
     const change = { action: 'member.create', subject: id, after } as const
-    await insertAuditRecord(tx, auditOf(member, change))
+    await insertAuditRecord(tx, makeAudit(member, change))
     return member
   }
   return linked(tx, order, teamId)
@@ -203,7 +221,7 @@ async function joined(tx: Transaction, order: SignOn, teamId: string): Promise<U
 /** From here on the provider decides about the member: their password and sessions end. */
 async function linked(
   tx: Transaction,
-  { issuer, subject, email, token, auditOf }: SignOn,
+  { issuer, subject, email, token, makeAudit }: SignOn,
   teamId: string,
 ): Promise<User | null> {
   const [member] = await tx
@@ -221,7 +239,7 @@ async function linked(
   await tx.update(users).set({ passwordHash: NO_PASSWORD }).where(eq(users.id, member.id))
   await tx.delete(refreshTokens).where(eq(refreshTokens.userId, member.id))
   const change = { action: 'member.link', subject: member.id, after: { issuer } } as const
-  await insertAuditRecord(tx, auditOf(member, change))
+  await insertAuditRecord(tx, makeAudit(member, change))
   return { ...member, passwordHash: NO_PASSWORD }
 }
 
@@ -241,6 +259,6 @@ async function startSession(tx: Transaction, member: User, order: SignOn): Promi
   await tx.insert(signOnSessions).values({ familyId, userId: user.id, subject, sealedTokens })
   const after = { address: clientAddress, issuer }
   const change = { action: 'session.sign_in', subject: familyId, after } as const
-  await insertAuditRecord(tx, order.auditOf(user, change))
+  await insertAuditRecord(tx, order.makeAudit(user, change))
   return user
 }

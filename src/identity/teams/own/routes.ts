@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { listQuery } from '../../../schemas/common.ts'
-import { errorResponses } from '../../../schemas/errors.ts'
-import { ChangePasswordRequest, SessionList } from '../../../schemas/own-account.ts'
-import { ANY_MEMBER } from '../../access/caller.ts'
-import { userCaller } from '../../access/request-caller.ts'
-import { bodyLimitOf } from '../../http/body-limit.ts'
-import { clientNetwork } from '../../http/client-network.ts'
-import { sendList } from '../../http/list.ts'
+import { listQuery } from '../../../../schemas/common.ts'
+import { errorResponses } from '../../../../schemas/errors.ts'
+import { ChangePasswordRequest, SessionList } from '../../../../schemas/own-account.ts'
+import { ANY_MEMBER } from '../../../http/access/caller.ts'
+import { userCaller } from '../../../http/access/request-caller.ts'
+import { readBodyLimit } from '../../../http/body-limit.ts'
+import { clientNetwork } from '../../../http/client-network.ts'
+import { sendList } from '../../../http/list.ts'
 import type { OwnAccountService } from './service.ts'
 
 interface OwnAccountRouteOptions {
@@ -18,12 +18,12 @@ const BODY_BYTES_MAX = 16 * 1024
 const ListQuery = listQuery({})
 const SessionParams = Type.Object({ id: Type.String() })
 
-/** What members do with their own accounts. */
+/** Answers calls of members on their own accounts. */
 export const ownAccountRoutes: FastifyPluginAsyncTypebox<OwnAccountRouteOptions> = async (
   app,
   { ownAccounts },
 ) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
 
   app.post(
     '/api/auth/password',

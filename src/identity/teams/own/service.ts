@@ -1,12 +1,13 @@
-import type { UserCaller } from '../../access/caller.ts'
-import { auditRecord, type NewAuditRecord } from '../../audit/record.ts'
+import { AppError } from '../../../errors.ts'
+import type { UserCaller } from '../../../http/access/caller.ts'
+import type { Clock } from '../../../platform/clock.ts'
+import { isId } from '../../../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../../../platform/paging.ts'
+import { auditRecord } from '../../audit/record.ts'
 import type { Passwords } from '../../auth/passwords.ts'
 import type { AuthService } from '../../auth/service.ts'
-import { AppError } from '../../errors.ts'
-import type { Clock } from '../../platform/clock.ts'
-import { isId } from '../../platform/ids/ids.ts'
-import type { Page, PageRequest } from '../../platform/paging.ts'
 import { hashPassword } from '../credentials.ts'
+import type { OwnAccountStore } from './store.ts'
 
 /** A session: the refresh tokens that descend from one sign-in. */
 export interface OpenSession {
@@ -14,32 +15,6 @@ export interface OpenSession {
   readonly startedAt: Date
   readonly refreshedAt: Date
   readonly expiresAt: Date
-}
-
-/** What the service needs from the database. */
-export interface OwnAccountStore {
-  /** The open sessions of a user, newest first. */
-  sessions(userId: string, now: Date, page: PageRequest): Promise<Page<OpenSession>>
-  /**
-   * Ends an open session of a user, with its audit record.
-   *
-   * @returns false if the user has no such open session
-   */
-  endSession(userId: string, sessionId: string, at: Date, audit: NewAuditRecord): Promise<boolean>
-  /**
-   * Replaces a password and ends all sessions but one, with the audit record.
-   *
-   * @param change `formerHash`: the password that the caller has proven
-   * @returns false if the password is another one by now, or the user was removed
-   */
-  changePassword(change: {
-    readonly userId: string
-    readonly formerHash: string
-    readonly passwordHash: string
-    /** The session that stays; null: none. */
-    readonly keptSessionId: string | null
-    readonly audit: NewAuditRecord
-  }): Promise<boolean>
 }
 
 interface OwnAccountOptions {
@@ -51,7 +26,7 @@ interface OwnAccountOptions {
   readonly onEnd: (userId: string) => void
 }
 
-/** What members do with their own accounts: password and sessions. */
+/** The members' own accounts: password and sessions. */
 export class OwnAccountService {
   private readonly options: OwnAccountOptions
 
@@ -65,7 +40,7 @@ export class OwnAccountService {
    * @param order `clientAddress` as in a sign-in
    * @throws AppError `insufficient_role` for a service account; `invalid_credentials` for a wrong
    *   present password; `rate_limited` after too many of them; `invalid_request` for a new password
-   *   that is too short or too long
+   *   that is too short, too long or easy to guess
    */
   async changePassword(
     caller: UserCaller,
@@ -81,8 +56,9 @@ export class OwnAccountService {
     const { store, auth, passwords, clock, onEnd } = this.options
     const { currentPassword, newPassword, clientAddress } = order
     const proof = { userId: caller.userId, password: currentPassword, clientAddress }
-    const formerHash = await auth.provePassword(proof)
-    const passwordHash = await hashPassword(passwords, newPassword, 'new_password')
+    const { email, passwordHash: formerHash } = await auth.provePassword(proof)
+    const path = 'new_password'
+    const passwordHash = await hashPassword(passwords, newPassword, { email, path })
     const change = { action: 'member.change_password', subject: caller.userId } as const
     const isChanged = await store.changePassword({
       userId: caller.userId,

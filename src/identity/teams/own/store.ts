@@ -1,21 +1,22 @@
 import { and, desc, eq, gt, isNull, lt, max, min, ne } from 'drizzle-orm'
+import type { Database } from '../../../platform/db/client.ts'
+import { makePage, type Page, type PageRequest, rowsToRead } from '../../../platform/paging.ts'
+import { refreshTokens, users } from '../../../tables/auth.ts'
 import { lockTeam } from '../../audit/lock-team.ts'
 import type { NewAuditRecord } from '../../audit/record.ts'
 import { insertAuditRecord } from '../../audit/writer.ts'
 import { forgetProvided } from '../../auth/store.ts'
-import type { Database } from '../../platform/db/client.ts'
-import { type Page, type PageRequest, pageOf, rowsToRead } from '../../platform/paging.ts'
-import { refreshTokens, users } from '../../tables/auth.ts'
-import type { OpenSession, OwnAccountStore } from './service.ts'
+import type { OpenSession } from './service.ts'
 
 /** Passwords and sessions of users in PostgreSQL. */
-export class PostgresOwnAccountStore implements OwnAccountStore {
+export class OwnAccountStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /** The open sessions of a user, newest first. */
   async sessions(userId: string, now: Date, page: PageRequest): Promise<Page<OpenSession>> {
     const { familyId, createdAt, expiresAt, revokedAt } = refreshTokens
     const rows = await this.db
@@ -44,9 +45,14 @@ export class PostgresOwnAccountStore implements OwnAccountStore {
       refreshedAt: row.refreshedAt ?? now,
       expiresAt: row.expiresAt ?? now,
     }))
-    return pageOf(sessions, page)
+    return makePage(sessions, page)
   }
 
+  /**
+   * Ends an open session of a user, with its audit record.
+   *
+   * @returns false if the user has no such open session
+   */
   endSession(userId: string, sessionId: string, at: Date, audit: NewAuditRecord): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, audit.teamId)
@@ -70,13 +76,26 @@ export class PostgresOwnAccountStore implements OwnAccountStore {
     })
   }
 
+  /**
+   * Replaces a password and ends all sessions but one, with the audit record.
+   *
+   * @param change `formerHash`: the password that the caller has proven
+   * @returns false if the password is another one by now, or the user was removed
+   */
   changePassword({
     userId,
     formerHash,
     passwordHash,
     keptSessionId,
     audit,
-  }: Parameters<OwnAccountStore['changePassword']>[0]): Promise<boolean> {
+  }: {
+    readonly userId: string
+    readonly formerHash: string
+    readonly passwordHash: string
+    /** The session that stays; null: none. */
+    readonly keptSessionId: string | null
+    readonly audit: NewAuditRecord
+  }): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, audit.teamId)
       const changed = await tx
