@@ -1,6 +1,20 @@
 import { AppError, type ErrorCode } from '../errors.ts'
+import type { Role } from '../http/access/caller.ts'
+import type { AuditAction, NewAuditRecord } from '../identity/audit/record.ts'
 
 export type JobStatus = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
+
+/** A kind of job as callers see it. */
+export interface JobKind {
+  /** The audit log's name of its start; null where whoever adds it writes the record. */
+  readonly started: AuditAction | null
+  /** The audit log's name of its end by a caller. */
+  readonly cancelled: AuditAction
+  /** Roles that may see it, where not every member may. */
+  readonly readers?: readonly Role[]
+  /** Roles that may end it. */
+  readonly cancellers: readonly Role[]
+}
 
 /** Work that takes longer than a request. */
 export interface Job {
@@ -24,9 +38,25 @@ export interface JobProgress {
   readonly total: number
 }
 
+/** Why the service itself cancels a job. */
+export type StopCode = 'key_revoked' | 'deployment_inactive'
+
 export interface JobFailure {
-  readonly code: ErrorCode
+  readonly code: ErrorCode | StopCode
   readonly message: string
+}
+
+/** Ends a job as cancelled: nobody may want its work any more. */
+export class JobStopped extends Error {
+  readonly failure: JobFailure
+  readonly audit: NewAuditRecord
+
+  constructor(failure: JobFailure, audit: NewAuditRecord) {
+    super(failure.message)
+    this.name = 'JobStopped'
+    this.failure = failure
+    this.audit = audit
+  }
 }
 
 /** A failure that only the operator can mend, although its code could be the caller's fault. */
@@ -36,7 +66,7 @@ export interface NewJob {
   readonly id: string
   readonly teamId: string
   readonly kind: string
-  /** What the handler of the kind reads. */
+  /** The input of the kind's handler. */
   readonly input: object
   readonly createdBy: string
   /** Only runners of this place take it; absent: any. */
@@ -50,13 +80,13 @@ export interface TakenJob {
   readonly teamId: string
   readonly kind: string
   readonly input: unknown
-  /** How often a run was begun, this one included. */
+  /** Number of times that a run was begun, this one included. */
   readonly attempts: number
-  /** How often in a row the database or a store was away during a run. */
+  /** Number of times in a row that the database or a store was away during a run. */
   readonly interruptions: number
 }
 
-/** What a handler gets beside its input. */
+/** Things that a handler gets beside its input. */
 export interface JobRun {
   readonly teamId: string
   /** Aborted when the job is cancelled, or another replica has it, or the process ends. */

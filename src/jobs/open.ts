@@ -1,20 +1,12 @@
-import type { Logger } from 'pino'
-import type { AuditAction } from '../audit/record.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Deps } from '../platform/deps.ts'
+import { errorFacts } from '../platform/error-facts.ts'
 import { randomBase62 } from '../platform/ids/base62.ts'
-import type { JobHandler } from './job.ts'
-import { type JobCounts, JobRunner, type JobRunStore } from './runner.ts'
-import { JobService, type JobStore } from './service.ts'
-
-interface JobsOptions {
-  readonly store: JobStore & JobRunStore
-  readonly clock: Clock
-  readonly log: Logger
-  /** The facts of an error that may appear in the service's log. */
-  readonly factsOf: (error: unknown) => object
-  /** What the audit log calls the end of a job by its kind; others leave no record. */
-  readonly cancelActions?: Readonly<Record<string, AuditAction>>
-}
+import { BATCH_JOB } from './batches/batch.ts'
+import { tellBatchEnded } from './batches/end-event.ts'
+import type { JobHandler, JobKind } from './job.ts'
+import { type JobCounts, JobRunner } from './runner.ts'
+import { JobService } from './service.ts'
+import { JobStore } from './store.ts'
 
 /** Jobs of this process. */
 export interface OpenJobs {
@@ -36,20 +28,19 @@ export interface OpenJobs {
 const RUNNER_CHARS = 16
 
 /** Makes the service of jobs; its runners wait for `start`. */
-export function openJobs({ store, clock, log, factsOf, cancelActions }: JobsOptions): OpenJobs {
+export function openJobs(
+  { db, guarded, clock, log }: Deps,
+  kinds: Readonly<Record<string, JobKind>>,
+): OpenJobs {
+  const store = guarded(new JobStore(db, { [BATCH_JOB]: tellBatchEnded }))
   const runners: JobRunner[] = []
   const counts = new Map<string, JobCounts>()
   const wake = () => {
-    for (const runner of runners) runner.wake()
+    for (const runner of runners) runner.periodic.wake()
   }
   return {
     counts,
-    service: new JobService({
-      store,
-      clock,
-      onAdded: wake,
-      ...(cancelActions && { cancelActions }),
-    }),
+    service: new JobService({ store, clock, onAdded: wake, kinds }),
     start: (handlers, place = null) => {
       const runner = new JobRunner({
         store,
@@ -57,15 +48,15 @@ export function openJobs({ store, clock, log, factsOf, cancelActions }: JobsOpti
         place,
         newRunner: () => randomBase62(RUNNER_CHARS),
         onFailed: (error, jobId) =>
-          log.error({ ...(jobId !== null && { jobId }), err: factsOf(error) }, 'a job failed'),
+          log.error({ ...(jobId !== null && { jobId }), err: errorFacts(error) }, 'a job failed'),
         onInterrupted: (error, jobId) =>
-          log.warn({ jobId, err: factsOf(error) }, 'a job was interrupted and will begin again'),
+          log.warn({ jobId, err: errorFacts(error) }, 'a job was interrupted and will begin again'),
       })
       runners.push(runner)
       for (const [kind, ofKind] of runner.counts) counts.set(kind, ofKind)
-      runner.start()
+      runner.periodic.start()
     },
     wake,
-    close: async () => void (await Promise.all(runners.map((runner) => runner.close()))),
+    close: async () => void (await Promise.all(runners.map((runner) => runner.periodic.close()))),
   }
 }

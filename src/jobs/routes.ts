@@ -2,8 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { errorResponses } from '../../schemas/errors.ts'
 import { Job } from '../../schemas/jobs.ts'
-import { ANALYSTS, ANY_MEMBER } from '../access/caller.ts'
-import { userCaller } from '../access/request-caller.ts'
+import { ANALYSTS, ANY_MEMBER } from '../http/access/caller.ts'
+import { userCaller } from '../http/access/request-caller.ts'
 import { jobFields } from './response.ts'
 import type { JobService } from './service.ts'
 
@@ -18,10 +18,10 @@ export const jobRoutes: FastifyPluginAsyncTypebox<JobRouteOptions> = async (app,
   app.get(
     '/v1/jobs/:id',
     {
-      schema: { params: JobParams, response: { 200: Job, ...errorResponses(401, 404) } },
+      schema: { params: JobParams, response: { 200: Job, ...errorResponses(401, 403, 404) } },
       config: { operation: 'jobs.get', access: ANY_MEMBER },
     },
-    async (request) => jobFields(await jobs.get(userCaller(request), request.params.id)),
+    async (request) => jobFields(await jobs.getAs(userCaller(request), request.params.id)),
   )
 
   app.post(
@@ -30,6 +30,6 @@ export const jobRoutes: FastifyPluginAsyncTypebox<JobRouteOptions> = async (app,
       schema: { params: JobParams, response: { 200: Job, ...errorResponses(401, 403, 404) } },
       config: { operation: 'jobs.cancel', access: ANALYSTS },
     },
-    async (request) => jobFields(await jobs.cancel(userCaller(request), request.params.id)),
+    async (request) => jobFields(await jobs.cancelAs(userCaller(request), request.params.id)),
   )
 }

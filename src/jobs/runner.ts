@@ -1,43 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { AppError } from '../errors.ts'
+import { AppError, isAway } from '../errors.ts'
+import type { NewAuditRecord } from '../identity/audit/record.ts'
+import { backOffMs } from '../platform/back-off.ts'
+import { Periodic } from '../platform/periodic.ts'
 import {
   type JobFailure,
   type JobHandler,
   type JobProgress,
+  JobStopped,
   OperatorError,
   type TakenJob,
 } from './job.ts'
-
-/** What a runner needs from the database. */
-export interface JobRunStore {
-  /**
-   * Takes the oldest job that waits, or whose lease has run out, of the team that has the fewest
-   * running jobs.
-   *
-   * @param runner unique for each run
-   * @param place where the runner is: it also takes jobs of this place
-   */
-  take(
-    kinds: readonly string[],
-    runner: string,
-    leaseMs: number,
-    place?: string | null,
-  ): Promise<TakenJob | null>
-  /** Renews the lease. @returns false if the run has lost it, as by a cancellation */
-  renew(jobId: string, runner: string, leaseMs: number, progress: JobProgress): Promise<boolean>
-  /** Ends the job, unless the run has lost its lease. */
-  finish(jobId: string, runner: string, end: JobEnd): Promise<void>
-  /** Gives the job back, so that another replica takes it at once. */
-  release(jobId: string, runner: string): Promise<void>
-  /** Leaves the job to any replica after a pause, as if this run had not begun. */
-  postpone(jobId: string, runner: string, pauseMs: number): Promise<void>
-  /** Removes jobs that ended before the time that they are kept. */
-  removeOld(keptMs: number): Promise<void>
-}
-
+import type { JobStore } from './store.ts'
 export type JobEnd =
   | { readonly status: 'done'; readonly result: object; readonly progress: JobProgress }
   | { readonly status: 'failed'; readonly failure: JobFailure; readonly progress: JobProgress }
+  | {
+      readonly status: 'cancelled'
+      readonly failure: JobFailure
+      readonly progress: JobProgress
+      readonly audit: NewAuditRecord
+    }
 
 /** Runs of one kind of job that this process has ended, by outcome. */
 export interface JobCounts {
@@ -50,10 +33,12 @@ export interface JobCounts {
   interrupted: number
   /** Cancelled, or taken by another replica. */
   lost: number
+  /** Cancelled by the service, because the sender or the deployment is no more. */
+  stopped: number
 }
 
 interface JobRunnerOptions {
-  readonly store: JobRunStore
+  readonly store: JobStore
   readonly handlers: Readonly<Record<string, JobHandler>>
   readonly newRunner: () => string
   /** Its jobs are taken beside those of no place; absent: none. */
@@ -66,12 +51,12 @@ interface JobRunnerOptions {
 }
 
 interface JobTimings {
-  /** How often a free runner looks for a job. */
+  /** Interval at which a free runner looks for a job. */
   readonly pollMs: number
   /** After so long without a heartbeat another replica takes the job. */
   readonly leaseMs: number
   readonly heartbeatMs: number
-  /** How long a job is left alone at first when its database or store was away. */
+  /** Time for which a job is left alone at first when its database or store was away. */
   readonly pauseMs: number
 }
 
@@ -96,9 +81,7 @@ const CLEAN_EVERY_MS = 3_600_000
 export class JobRunner {
   private readonly options: JobRunnerOptions
   private readonly timings: JobTimings
-  private readonly ending = new AbortController()
-  private timer: NodeJS.Timeout | undefined
-  private round: Promise<void> | null = null
+  readonly periodic: Periodic
   private cleanedAtMs = Number.NEGATIVE_INFINITY
   /** By kind. */
   readonly counts: ReadonlyMap<string, JobCounts>
@@ -107,44 +90,28 @@ export class JobRunner {
     this.options = options
     this.timings = { ...TIMINGS, ...options.timings }
     this.counts = new Map(Object.keys(options.handlers).map((kind) => [kind, noCounts()]))
-  }
-
-  start(): void {
-    if (this.ending.signal.aborted) return
-    clearTimeout(this.timer)
-    this.timer = setTimeout(() => this.wake(), this.timings.pollMs).unref()
-  }
-
-  /** Looks for a job now. */
-  wake(): void {
-    if (this.ending.signal.aborted || this.round !== null) return
-    this.round = this.runAll().finally(() => {
-      this.round = null
-      this.start()
+    this.periodic = new Periodic({
+      round: () => this.runAll(),
+      everyMs: this.timings.pollMs,
+      // The health of the database logs that; it would be a line for each look.
+      onFailed: (error) => isAway(error) || options.onFailed(error, null),
     })
   }
 
-  /** Gives a running job back and takes no other. */
-  async close(): Promise<void> {
-    clearTimeout(this.timer)
-    this.ending.abort()
-    await this.round
+  private async runAll(): Promise<void> {
+    const { store, handlers, newRunner, place = null } = this.options
+    await this.clean()
+    while (!this.ending.aborted) {
+      const runner = newRunner()
+      const kinds = Object.keys(handlers)
+      const job = await store.take(kinds, runner, this.timings.leaseMs, place)
+      if (job === null) return
+      await this.run(job, runner)
+    }
   }
 
-  private async runAll(): Promise<void> {
-    const { store, handlers, newRunner, place = null, onFailed } = this.options
-    try {
-      await this.clean()
-      while (!this.ending.signal.aborted) {
-        const runner = newRunner()
-        const kinds = Object.keys(handlers)
-        const job = await store.take(kinds, runner, this.timings.leaseMs, place)
-        if (job === null) return
-        await this.run(job, runner)
-      }
-    } catch (error) {
-      onFailed(error, null)
-    }
+  private get ending(): AbortSignal {
+    return this.periodic.signal
   }
 
   private async clean(): Promise<void> {
@@ -158,7 +125,7 @@ export class JobRunner {
     const counts = this.counts.get(job.kind) ?? noCounts()
     let progress: JobProgress = { done: 0, total: 0 }
     const lost = new AbortController()
-    const signal = AbortSignal.any([lost.signal, this.ending.signal])
+    const signal = AbortSignal.any([lost.signal, this.ending])
     const heartbeat = setInterval(() => {
       store.renew(job.id, runner, this.timings.leaseMs, progress).then(
         (isOurs) => isOurs || lost.abort(),
@@ -170,14 +137,18 @@ export class JobRunner {
       progress = now
     }
     try {
-      const result = await this.resultOf(job, { teamId: job.teamId, signal, report })
+      const result = await this.awaitResult(job, { teamId: job.teamId, signal, report })
       signal.throwIfAborted()
       await this.finish(job.id, runner, { status: 'done', result, progress })
       counts.done++
     } catch (error) {
-      if (this.ending.signal.aborted) await store.release(job.id, runner)
+      if (this.ending.aborted) await store.release(job.id, runner)
       else if (lost.signal.aborted) counts.lost++
-      else if (isAway(error) && job.interruptions < INTERRUPTIONS_MAX) {
+      else if (error instanceof JobStopped) {
+        counts.stopped++
+        const { failure, audit } = error
+        await this.finish(job.id, runner, { status: 'cancelled', failure, progress, audit })
+      } else if (isAway(error) && job.interruptions < INTERRUPTIONS_MAX) {
         counts.interrupted++
         this.options.onInterrupted(error, job.id)
         await this.postpone(job, runner)
@@ -186,7 +157,7 @@ export class JobRunner {
         onFailed(error, job.id)
         await this.finish(job.id, runner, {
           status: 'failed',
-          failure: failureOf(error),
+          failure: classifyFailure(error),
           progress,
         })
       }
@@ -197,7 +168,8 @@ export class JobRunner {
 
   /** Without the database the lease runs out instead. */
   private async postpone({ id, interruptions }: TakenJob, runner: string): Promise<void> {
-    const pauseMs = Math.min(PAUSE_MS_MAX, this.timings.pauseMs * 2 ** Math.min(interruptions, 10))
+    const pauses = { minMs: this.timings.pauseMs, maxMs: PAUSE_MS_MAX }
+    const pauseMs = backOffMs(pauses, interruptions)
     try {
       await this.options.store.postpone(id, runner, pauseMs)
     } catch (error) {
@@ -220,12 +192,12 @@ export class JobRunner {
         return await this.options.store.finish(jobId, runner, end)
       } catch (error) {
         if (!isAway(error) || performance.now() >= untilMs) throw error
-        await delay(heartbeatMs, undefined, { signal: this.ending.signal, ref: false })
+        await delay(heartbeatMs, undefined, { signal: this.ending, ref: false })
       }
     }
   }
 
-  private resultOf(job: TakenJob, run: Parameters<JobHandler>[1]): Promise<object> {
+  private awaitResult(job: TakenJob, run: Parameters<JobHandler>[1]): Promise<object> {
     const handler = this.options.handlers[job.kind]
     if (handler === undefined) throw new TypeError(`no handler runs jobs of the kind ${job.kind}`)
     if (job.attempts > ATTEMPTS_MAX) {
@@ -238,12 +210,7 @@ export class JobRunner {
   }
 }
 
-/** Whether the same work may succeed later. */
-function isAway(error: unknown): boolean {
-  return error instanceof AppError && error.code === 'unavailable'
-}
-
-/** Whether the job failed by what its caller asked for, or by what their team has. */
+/** Tells whether the job failed by what its caller asked for, or by what their team has. */
 function isOfCaller(error: unknown): boolean {
   if (error instanceof OperatorError) return false
   return error instanceof AppError && !OF_SERVICE.has(error.code)
@@ -252,10 +219,10 @@ function isOfCaller(error: unknown): boolean {
 const OF_SERVICE: ReadonlySet<string> = new Set(['internal_error', 'unavailable'])
 
 function noCounts(): JobCounts {
-  return { done: 0, failed: 0, refused: 0, interrupted: 0, lost: 0 }
+  return { done: 0, failed: 0, refused: 0, interrupted: 0, lost: 0, stopped: 0 }
 }
 
-function failureOf(error: unknown): JobFailure {
+function classifyFailure(error: unknown): JobFailure {
   if (error instanceof AppError) return { code: error.code, message: error.message }
   return { code: 'internal_error', message: 'the job failed for an unknown reason' }
 }

@@ -1,11 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
+import type { NewAuditRecord } from '../identity/audit/record.ts'
+import { insertAuditRecord } from '../identity/audit/writer.ts'
+import { askedRow } from '../platform/db/asked-rows.ts'
+import { type Database, queryRows, type Transaction } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import type { Job, JobFailure, JobProgress, JobStatus, NewJob, TakenJob } from './job.ts'
-import type { JobEnd, JobRunStore } from './runner.ts'
-import type { JobStore } from './service.ts'
+import type { JobEnd } from './runner.ts'
 
 interface JobRow {
   readonly id: string
@@ -26,11 +26,11 @@ const COLUMNS = sql`id, team_id, kind, status, progress_done::float8 as done,
   (extract(epoch from finished_at) * 1000)::float8 as finished_ms,
   result::text as result, failure::text as failure`
 
-/** What else happens in the transaction that ends a job. */
-export type OnJobEnd = (tx: Transaction, jobId: string) => Promise<void>
+/** Further work in the transaction that ends a job. */
+type OnJobEnd = (tx: Transaction, jobId: string) => Promise<void>
 
 /** Jobs in PostgreSQL. Leases are on the database's clock, which all replicas share. */
-export class PostgresJobStore implements JobStore, JobRunStore {
+export class JobStore {
   private readonly db: Database
   private readonly onEnd: Readonly<Record<string, OnJobEnd>>
 
@@ -40,25 +40,34 @@ export class PostgresJobStore implements JobStore, JobRunStore {
     this.onEnd = onEnd
   }
 
-  add(job: NewJob, openMax: number): Promise<boolean> {
-    return this.db.transaction((tx) => insertJob(tx, job, openMax))
+  /** @returns false if the team has `openMax` open jobs; then nothing is added */
+  add(job: NewJob, openMax: number, audit: NewAuditRecord | null = null): Promise<boolean> {
+    return this.db.transaction(async (tx) => {
+      if (!(await insertJob(tx, job, openMax))) return false
+      if (audit !== null) await insertAuditRecord(tx, audit)
+      return true
+    })
   }
 
   async find(teamId: string, jobId: string): Promise<Job | null> {
-    const rows = await rowsOf<JobRow>(
+    const rows = await queryRows<JobRow>(
       this.db,
       sql`select ${COLUMNS} from jobs where id = ${jobId} and team_id = ${teamId}`,
     )
-    return jobOf(rows)
+    return readJob(rows)
   }
 
+  /**
+   * Ends the job if it is open, with the record.
+   * @returns the job as it is then, or null
+   */
   async cancel(
     teamId: string,
     jobId: string,
     audit: NewAuditRecord | null = null,
   ): Promise<Job | null> {
     await this.db.transaction(async (tx) => {
-      const cancelled = await rowsOf<{ kind: string }>(
+      const cancelled = await queryRows<{ kind: string }>(
         tx,
         sql`update jobs
           set status = 'cancelled', finished_at = now(), runner = null, leased_until = null,
@@ -72,15 +81,23 @@ export class PostgresJobStore implements JobStore, JobRunStore {
     return this.find(teamId, jobId)
   }
 
+  /**
+   * Takes the oldest job that waits, or whose lease has run out, of the team that has the fewest
+   * running jobs.
+   *
+   * @param runner unique for each run
+   * @param place where the runner is: it also takes jobs of this place
+   */
   async take(
     kinds: readonly string[],
     runner: string,
     leaseMs: number,
     place: string | null = null,
   ): Promise<TakenJob | null> {
-    const [row] = await rowsOf<{
+    const taken = await queryRows<{
       id: string
       team_id: string
+      runner: string
       kind: string
       input: string
       attempts: number
@@ -103,20 +120,25 @@ export class PostgresJobStore implements JobStore, JobRunStore {
               where done.team_id = waiting.team_id and done.attempts > 0) nulls first, id
           limit 1 for update skip locked
         )
-        returning id, team_id, kind, input::text as input, attempts, interruptions`,
+        returning id, team_id, runner, kind, input::text as input, attempts, interruptions`,
     )
-    if (row === undefined) return null
+    const row = askedRow(taken, (one) => one.runner === runner)
+    if (row === null) return null
     const { id, team_id, kind, input, attempts, interruptions } = row
     return { id, teamId: team_id, kind, input: parseStoredJson(input), attempts, interruptions }
   }
 
+  /**
+   * Renews the lease.
+   * @returns false if the run has lost it, as by a cancellation
+   */
   async renew(
     jobId: string,
     runner: string,
     leaseMs: number,
     { done, total }: JobProgress,
   ): Promise<boolean> {
-    const renewed = await rowsOf(
+    const renewed = await queryRows(
       this.db,
       sql`update jobs set leased_until = ${inMs(leaseMs)}, progress_done = ${done},
           progress_total = ${total}
@@ -125,11 +147,12 @@ export class PostgresJobStore implements JobStore, JobRunStore {
     return renewed.length > 0
   }
 
+  /** Ends the job, unless the run has lost its lease. */
   async finish(jobId: string, runner: string, end: JobEnd): Promise<void> {
     const result = end.status === 'done' ? JSON.stringify(end.result) : null
-    const failure = end.status === 'failed' ? JSON.stringify(end.failure) : null
+    const failure = end.status === 'done' ? null : JSON.stringify(end.failure)
     await this.db.transaction(async (tx) => {
-      const ended = await rowsOf<{ kind: string }>(
+      const ended = await queryRows<{ kind: string }>(
         tx,
         sql`update jobs set status = ${end.status}, finished_at = now(),
         runner = null, leased_until = null, input = '{}',
@@ -138,6 +161,7 @@ export class PostgresJobStore implements JobStore, JobRunStore {
         failure = ${failure}::text::json
       where id = ${jobId} and runner = ${runner} and status = 'running' returning kind`,
       )
+      if (end.status === 'cancelled' && ended.length > 0) await insertAuditRecord(tx, end.audit)
       await this.tell(tx, jobId, ended)
     })
   }
@@ -150,18 +174,21 @@ export class PostgresJobStore implements JobStore, JobRunStore {
     if (ended !== undefined) await this.onEnd[ended.kind]?.(tx, jobId)
   }
 
+  /** Gives the job back, so that another replica takes it at once. */
   async release(jobId: string, runner: string): Promise<void> {
     await this.db.execute(sql`update jobs set status = 'queued', runner = null,
         leased_until = null, attempts = attempts - 1
       where id = ${jobId} and runner = ${runner} and status = 'running'`)
   }
 
+  /** Leaves the job to any replica after a pause, as if this run had not begun. */
   async postpone(jobId: string, runner: string, pauseMs: number): Promise<void> {
     await this.db.execute(sql`update jobs set runner = null, attempts = attempts - 1,
         interruptions = interruptions + 1, leased_until = ${inMs(pauseMs)}
       where id = ${jobId} and runner = ${runner} and status = 'running'`)
   }
 
+  /** Removes jobs that ended before the time that they are kept. */
   async removeOld(keptMs: number): Promise<void> {
     // The job of a batch is kept with its results.
     await this.db.execute(sql`delete from jobs where finished_at < ${inMs(-keptMs)}
@@ -173,7 +200,7 @@ function inMs(ms: number): SQL {
   return sql`now() + ${ms}::float8 * interval '1 millisecond'`
 }
 
-function jobOf([row]: readonly JobRow[]): Job | null {
+function readJob([row]: readonly JobRow[]): Job | null {
   if (row === undefined) return null
   return {
     id: row.id,
@@ -209,7 +236,7 @@ export async function insertJob(tx: Transaction, job: NewJob, openMax: number): 
         and not exists (select 1 from batches where batches.id = jobs.id)
       order by finished_at desc offset ${KEPT_MAX}::integer
     )`)
-  const added = await rowsOf(
+  const added = await queryRows(
     tx,
     sql`insert into jobs (id, team_id, kind, status, input, progress_done, progress_total,
         attempts, created_by, created_at, place)

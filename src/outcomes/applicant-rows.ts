@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
+import { epochMs, momentText } from '../log/rollups/rollup-rows.ts'
 import { parseStoredJson } from '../platform/json.ts'
-import { epochMs, momentText } from '../rollups/rollup-rows.ts'
 import type { ScoredApplicant, StoredResult } from './applicant.ts'
 
 /** A row of `outcome_applicants` as `APPLICANT_COLUMNS` reads it. */
@@ -14,12 +14,11 @@ export interface ApplicantRow {
   readonly scored_at_ms: number
   readonly reference_hash: string | null
   readonly served: number
-  readonly is_first_form: boolean
   readonly results: string
 }
 
 export const APPLICANT_COLUMNS = sql`team_id, deployment_id, request_id, record_index, is_batch,
-  applicants, ${epochMs(sql`scored_at`)} as scored_at_ms, reference_hash, served, is_first_form,
+  applicants, ${epochMs(sql`scored_at`)} as scored_at_ms, reference_hash, served,
   results::text as results`
 
 export function applicantOfRow(row: ApplicantRow): ScoredApplicant {
@@ -33,7 +32,6 @@ export function applicantOfRow(row: ApplicantRow): ScoredApplicant {
     scoredAtMs: row.scored_at_ms,
     referenceHash: row.reference_hash,
     served: row.served,
-    isFirstForm: row.is_first_form,
     results: parseStoredJson(row.results) as StoredResult[],
   }
 }
@@ -50,7 +48,6 @@ export function rowOfApplicant(applicant: ScoredApplicant): object {
     scored_at: momentText(applicant.scoredAtMs),
     reference_hash: applicant.referenceHash,
     served: applicant.served,
-    is_first_form: applicant.isFirstForm,
     results: applicant.results,
   }
 }

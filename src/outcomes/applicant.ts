@@ -1,5 +1,5 @@
-import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
-import type { LoggedRequest } from '../score-log/record/logged-request.ts'
+import { hashOfReference } from '../log/erasure/reference-hash.ts'
+import type { LoggedRequest } from '../log/record/logged-request.ts'
 
 /** `[model, challenger or null, score, pd, grade, cells]`; null if the model failed. */
 export type StoredResult =
@@ -20,7 +20,7 @@ export interface ScoringPlace {
   readonly scoredAtMs: number
 }
 
-/** Whether a scoring came after another: by time, then by record, then by request. */
+/** Tells whether a scoring came after another: by time, then by record, then by request. */
 export function isLaterScoring(one: ScoringPlace, other: ScoringPlace): boolean {
   if (one.scoredAtMs !== other.scoredAtMs) return one.scoredAtMs > other.scoredAtMs
   if (one.recordIndex !== other.recordIndex) return one.recordIndex > other.recordIndex
@@ -36,15 +36,14 @@ export interface ScoredApplicant extends ScoringPlace {
   readonly applicants: number
   readonly referenceHash: string | null
   readonly served: number
-  readonly isFirstForm: boolean
   readonly results: readonly StoredResult[]
 }
 
 /** The applicant in a row of a logged request. */
-export function applicantOf(request: LoggedRequest, recordIndex: number): ScoredApplicant {
+export function readApplicant(request: LoggedRequest, recordIndex: number): ScoredApplicant {
   const row = request.rows[recordIndex]
   if (row === undefined) throw new RangeError('the request has no such record')
-  const reference = referenceOf(request, recordIndex)
+  const reference = readReference(request, recordIndex)
   return {
     teamId: request.teamId,
     deploymentId: request.deploymentId,
@@ -55,7 +54,6 @@ export function applicantOf(request: LoggedRequest, recordIndex: number): Scored
     scoredAtMs: request.scoredAtMs,
     referenceHash: reference === null ? null : hashOfReference(request.teamId, reference),
     served: request.served,
-    isFirstForm: request.engineVersion === null,
     results: request.models.map(({ modelId, challengerId }, position) => {
       const result = row.results[position] ?? null
       if (result === null) return null
@@ -65,7 +63,7 @@ export function applicantOf(request: LoggedRequest, recordIndex: number): Scored
 }
 
 /** The applicant's name for themselves: of the request, or of the record in a batch. */
-export function referenceOf(request: LoggedRequest, recordIndex: number): string | null {
+export function readReference(request: LoggedRequest, recordIndex: number): string | null {
   if (!request.isBatch) return request.reference
   const id = request.rows[recordIndex]?.id ?? null
   return id === null ? null : String(id)

@@ -1,9 +1,10 @@
-import type { Actor } from '../audit/record.ts'
-import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
+import type { Actor } from '../identity/audit/record.ts'
+import { auditRecord } from '../identity/audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { OutcomeStore } from './store.ts'
 
-/** What a team calls good and bad. */
+/** A team's definition of good and bad. */
 export interface OutcomeDefinition {
   readonly id: string
   readonly label: string
@@ -12,32 +13,14 @@ export interface OutcomeDefinition {
   readonly maturityMonths: number
 }
 
-export interface DefinitionStore {
-  /** The team's definition with this id, or null. */
-  definition(teamId: string, id: string): Promise<OutcomeDefinition | null>
-  /** All of the team, by id. */
-  definitions(teamId: string): Promise<OutcomeDefinition[]>
-  /**
-   * Stores a definition. Nothing changes if it is stored already.
-   *
-   * @returns `in-use` without a change if outcomes refer to another text; `full` at the bound
-   */
-  put(
-    teamId: string,
-    definition: OutcomeDefinition,
-    definitionsMax: number,
-    record: NewAuditRecord,
-  ): Promise<'stored' | 'in-use' | 'full'>
-}
-
 const DEFINITIONS_MAX = 1_000
 
 /** Definitions of outcomes. */
 export class OutcomeDefinitions {
-  private readonly store: DefinitionStore
+  private readonly store: OutcomeStore
   private readonly clock: Clock
 
-  constructor(store: DefinitionStore, clock: Clock) {
+  constructor(store: OutcomeStore, clock: Clock) {
     this.store = store
     this.clock = clock
   }

@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm'
-import { rowsOf, type Transaction } from '../platform/db/client.ts'
-import { epochMs, momentText } from '../rollups/rollup-rows.ts'
+import { epochMs, momentText } from '../log/rollups/rollup-rows.ts'
+import { queryRows, type Transaction } from '../platform/db/client.ts'
+import { textList } from '../platform/db/lists.ts'
 import type { ScoredApplicant } from './applicant.ts'
 import { rowOfApplicant } from './applicant-rows.ts'
-import type { OutcomeFact } from './item.ts'
+import { isWithdrawal, type OutcomeFact } from './item.ts'
 import type { MatchedFact, OutcomeSender } from './service.ts'
 
 /** Months beyond the window for which an outcome is kept: what US lenders must keep a score for. */
@@ -11,7 +12,7 @@ const KEPT_MONTHS = 25
 /** A decision is needed until the outcomes of the longest usual window have come. */
 const DECISION_MONTHS = 36
 
-export type WriteStatus = 'accepted' | 'unchanged' | 'revised'
+type WriteStatus = 'accepted' | 'unchanged' | 'revised'
 
 /** Writers of a team follow one another, so that revisions and their times have one order. */
 export async function lockOutcomes(tx: Transaction, teamId: string): Promise<void> {
@@ -30,14 +31,21 @@ export async function writeFacts(
 ): Promise<WriteStatus[]> {
   if (matched.length === 0) return []
   const named = new Set(matched.map(({ fact }) => fact.definition))
-  const definitions = await definitionsOf(tx, sender.teamId, [...named])
+  const definitions = await findDefinitions(tx, sender.teamId, [...named])
   const ids = await applicantIds(tx, sender.teamId, matched, definitions)
   const facts = matched.map(({ applicant, fact, heldAtMs = null }) => ({
-    applicantId: ids.get(keyOf(applicant)) ?? 0,
+    applicantId: ids.get(makeKey(applicant)) ?? 0,
     fact,
     heldAtMs,
   }))
-  const { statuses, added } = await revisionsOf(tx, sender.teamId, facts)
+  const others = await withdrawnElsewhere(tx, facts)
+  const { statuses, added } = await listRevisions(tx, sender.teamId, [
+    ...facts,
+    ...others.map(({ one }) => one),
+  ])
+  for (const [index, { of }] of others.entries()) {
+    if (statuses[facts.length + index] === 'revised') statuses[of] = 'revised'
+  }
   if (added.length > 0) await insertFacts(tx, sender, added)
   const unused = [...definitions].filter(([id, { isUsed }]) => {
     return !isUsed && added.some(({ fact }) => fact.definition === id)
@@ -46,7 +54,47 @@ export async function writeFacts(
     await tx.execute(sql`update outcome_definitions set used_at = now()
       where team_id = ${sender.teamId} and id = ${id} and used_at is null`)
   }
-  return statuses
+  return statuses.slice(0, facts.length)
+}
+
+/**
+ * Withdrawals for the other scorings of the same reference that have the outcome: it was sent
+ * before the applicant was scored again, and all of them are one applicant.
+ */
+async function withdrawnElsewhere(
+  tx: Transaction,
+  facts: readonly AddedFact[],
+): Promise<{ of: number; one: AddedFact }[]> {
+  const withdrawals = facts.flatMap((one, of) => (isWithdrawal(one.fact) ? [{ of, one }] : []))
+  if (withdrawals.length === 0) return []
+  const given = withdrawals.map(({ of, one: { applicantId, fact } }) => ({
+    n: of,
+    a: applicantId,
+    d: fact.definition,
+    t: momentText(fact.asOfMs),
+  }))
+  const rows = await queryRows<{ n: number; id: number }>(
+    tx,
+    sql`select distinct n, other.id::float8 as id
+      from json_to_recordset(${JSON.stringify(given)}::json)
+        as given(n integer, a bigint, d text, t timestamptz)
+      cross join lateral (
+        select id, team_id, deployment_id, reference_hash from outcome_applicants
+        where id = a offset 0) as own
+      cross join lateral (
+        select id from outcome_applicants
+        where team_id = own.team_id and reference_hash = own.reference_hash
+          and deployment_id = own.deployment_id and id <> own.id offset 0) as other
+      cross join lateral (
+        select 1 from outcomes
+        where applicant_id = other.id and definition = d collate "C" and as_of = t
+        limit 1) as outcome
+      order by n, id`,
+  )
+  return rows.flatMap(({ n, id }) => {
+    const one = facts[n]
+    return one === undefined ? [] : [{ of: n, one: { ...one, applicantId: id } }]
+  })
 }
 
 interface KnownDefinition {
@@ -54,29 +102,29 @@ interface KnownDefinition {
   readonly isUsed: boolean
 }
 
-async function definitionsOf(
+async function findDefinitions(
   tx: Transaction,
   teamId: string,
   ids: readonly string[],
 ): Promise<Map<string, KnownDefinition>> {
-  const rows = await rowsOf<{ id: string; window_months: number; is_used: boolean }>(
+  const rows = await queryRows<{ id: string; window_months: number; is_used: boolean }>(
     tx,
     sql`select id, window_months, used_at is not null as is_used from outcome_definitions
       where team_id = ${teamId}
-        and id in (select json_array_elements_text(${JSON.stringify(ids)}::json))`,
+        and id = any(${textList(ids)})`,
   )
   return new Map(
     rows.map((row) => [row.id, { windowMonths: row.window_months, isUsed: row.is_used }]),
   )
 }
 
-const keyOf = ({ requestId, recordIndex }: ScoredApplicant) => `${requestId}/${recordIndex}`
+const makeKey = ({ requestId, recordIndex }: ScoredApplicant) => `${requestId}/${recordIndex}`
 
 /**
  * Stores applicants that are new, without a reference that was erased meanwhile, and keeps all of
  * them for as long as these facts need.
  *
- * @returns the ids of all by `keyOf`
+ * @returns the ids of all by `makeKey`
  */
 async function applicantIds(
   tx: Transaction,
@@ -87,7 +135,7 @@ async function applicantIds(
   const places = new Map<string, number>()
   const rows: object[] = []
   const needs = matched.map(({ applicant, fact }) => {
-    const key = keyOf(applicant)
+    const key = makeKey(applicant)
     const place = places.get(key) ?? rows.length
     if (place === rows.length) rows.push({ ...rowOfApplicant(applicant), place })
     places.set(key, place)
@@ -95,7 +143,7 @@ async function applicantIds(
     return { place, as_of: momentText(fact.asOfMs), months: KEPT_MONTHS + window }
   })
   // Stored with their end at once: to change it afterwards would write every index again.
-  const found = await rowsOf<{ id: number; request_id: string; record_index: number }>(
+  const found = await queryRows<{ id: number; request_id: string; record_index: number }>(
     tx,
     sql`with needed as (
         select place, max(months) as months, max(as_of + make_interval(months => months)) as until
@@ -106,15 +154,15 @@ async function applicantIds(
         select * from json_to_recordset(${JSON.stringify(rows)}::json) as applicant(place integer,
           team_id text, deployment_id text, request_id text, record_index integer,
           is_batch boolean, applicants integer, scored_at timestamptz, reference_hash text,
-          served smallint, is_first_form boolean, results json)),
+          served smallint, results json)),
       stored as (
         insert into outcome_applicants (team_id, deployment_id, request_id, record_index, is_batch,
-          applicants, scored_at, reference_hash, served, is_first_form, results, keep_until)
+          applicants, scored_at, reference_hash, served, results, keep_until)
         select team_id, deployment_id, request_id, record_index, is_batch, applicants, scored_at,
           case when exists (select 1 from log_erasures as erased
             where erased.team_id = ${teamId} and erased.reference_hash = given.reference_hash
               and erased.covers_until >= given.scored_at)
-            then null else reference_hash end, served, is_first_form, results,
+            then null else reference_hash end, served, results,
           greatest(until, scored_at + make_interval(months => months))
         from given join needed using (place)
         order by request_id collate "C", record_index
@@ -123,10 +171,11 @@ async function applicantIds(
         returning id, request_id, record_index)
       select id::float8 as id, request_id, record_index from stored
       union all
-      select known.id::float8, known.request_id, known.record_index
-      from outcome_applicants as known join given
-        on known.request_id = given.request_id collate "C"
-          and known.record_index = given.record_index`,
+      select known.id::float8, given.request_id, given.record_index
+      from given cross join lateral (
+        select id from outcome_applicants
+        where request_id = given.request_id collate "C" and record_index = given.record_index
+        offset 0) as known`,
   )
   return new Map(found.map((row) => [`${row.request_id}/${row.record_index}`, row.id]))
 }
@@ -147,7 +196,7 @@ interface StoredFact {
 }
 
 /** Compares facts, in order, with the newest revisions, and with those before them. */
-async function revisionsOf(
+async function listRevisions(
   tx: Transaction,
   teamId: string,
   facts: readonly AddedFact[],
@@ -159,15 +208,17 @@ async function revisionsOf(
     d: fact.definition,
     t: momentText(fact.asOfMs),
   }))
-  const stored = await rowsOf<StoredFact>(
+  const stored = await queryRows<StoredFact>(
     tx,
-    sql`select distinct on (applicant_id, definition, as_of) applicant_id::float8 as a,
-        definition as d, ${epochMs(sql`as_of`)} as at_ms, content::text as content,
-        ${epochMs(sql`coalesce(held_at, recorded_at)`)} as came_at_ms
-      from outcomes join json_to_recordset(${JSON.stringify(given)}::json)
+    sql`select a::float8 as a, d, ${epochMs(sql`t`)} as at_ms, newest.content,
+        newest.came_at_ms
+      from json_to_recordset(${JSON.stringify(given)}::json)
         as given(a bigint, d text, t timestamptz)
-        on applicant_id = a and definition = d collate "C" and as_of = t
-      order by applicant_id, definition, as_of, revision desc`,
+      cross join lateral (
+        select content::text as content,
+          ${epochMs(sql`coalesce(held_at, recorded_at)`)} as came_at_ms
+        from outcomes where applicant_id = a and definition = d collate "C" and as_of = t
+        order by revision desc limit 1) as newest`,
   )
   const newest = new Map(
     stored.map(({ a, d, at_ms, content, came_at_ms }) => [
@@ -197,7 +248,7 @@ async function revisionsOf(
 
 /** When the newest held outcome of a team came; -Infinity without one. */
 async function newestHeld(tx: Transaction, teamId: string): Promise<number> {
-  const [row] = await rowsOf<{ at_ms: number }>(
+  const [row] = await queryRows<{ at_ms: number }>(
     tx,
     sql`select ${epochMs(sql`received_at`)} as at_ms from held_outcomes
       where team_id = ${teamId} order by id desc limit 1`,

@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto'
 import { type SQL, sql } from 'drizzle-orm'
-import type { Environment } from '../access/caller.ts'
-import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
+import type { Environment } from '../http/access/caller.ts'
+import { hashOfReference } from '../log/erasure/reference-hash.ts'
+import { epochMs, momentText } from '../log/rollups/rollup-rows.ts'
+import { type Database, queryRows, type Transaction } from '../platform/db/client.ts'
+import { bigintList, textList } from '../platform/db/lists.ts'
 import { parseStoredJson } from '../platform/json.ts'
-import { epochMs, momentText } from '../rollups/rollup-rows.ts'
-import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
 import type { OutcomeItem, OutcomeTarget } from './item.ts'
 import type { HeldItem, Holding, OutcomeWrite } from './service.ts'
 
 /** An item of this many bytes is about ten times a usual one: a million of them is 4 GB. */
 const ITEM_BYTES_MAX = 4_096
 
-/** What a team gets of a round, however many teams wait. */
+/** The share of a team in a round, however many teams wait. */
 const SHARE_MIN = 20
 
 /**
@@ -32,10 +33,10 @@ export async function hold(
     hash: createHash('sha256')
       .update(JSON.stringify([environment, item]))
       .digest('hex'),
-    ref: referenceHashOf(teamId, item.target),
+    ref: hashReference(teamId, item.target),
   }))
-  const erased = await erasedOf(tx, teamId, { rows, receivedAtMs })
-  const [count] = await rowsOf<{ held: number }>(
+  const erased = await readErased(tx, teamId, { rows, receivedAtMs })
+  const [count] = await queryRows<{ held: number }>(
     tx,
     sql`select count(*)::float8 as held from held_outcomes where team_id = ${teamId}`,
   )
@@ -57,18 +58,18 @@ export async function hold(
 }
 
 /** Hashes of those references that were erased after the items were received. */
-async function erasedOf(
+async function readErased(
   tx: Transaction,
   teamId: string,
   given: { readonly rows: readonly { readonly ref: string | null }[]; receivedAtMs: number },
 ): Promise<Set<string>> {
   const named = [...new Set(given.rows.flatMap(({ ref }) => (ref === null ? [] : [ref])))]
   if (named.length === 0) return new Set()
-  const found = await rowsOf<{ hash: string }>(
+  const found = await queryRows<{ hash: string }>(
     tx,
     sql`select reference_hash as hash from log_erasures
       where team_id = ${teamId} and covers_until >= ${momentText(given.receivedAtMs)}
-        and reference_hash in (select json_array_elements_text(${JSON.stringify(named)}::json))`,
+        and reference_hash = any(${textList(named)})`,
   )
   return new Set(found.map(({ hash }) => hash))
 }
@@ -93,7 +94,7 @@ export async function takeDue(
   { nowMs, leaseMs, limit }: { readonly nowMs: number; leaseMs: number; limit: number },
 ): Promise<HeldItem[]> {
   const now = sql`${momentText(nowMs)}::timestamptz`
-  const rows = await rowsOf<HeldRow>(
+  const rows = await queryRows<HeldRow>(
     db,
     sql`with recursive ${teamsDueBy(now)},
       chosen as materialized (
@@ -124,9 +125,9 @@ export async function takeDue(
   return items.sort((one, other) => one.id - other.id)
 }
 
-/** Whether an item has its turn until then. */
+/** Tells whether an item has its turn until then. */
 export async function hasDue(db: Database, untilMs: number): Promise<boolean> {
-  const rows = await rowsOf(
+  const rows = await queryRows(
     db,
     sql`with recursive ${teamsDueBy(sql`${momentText(untilMs)}::timestamptz`)}
       select 1 from due limit 1`,
@@ -142,8 +143,7 @@ export async function postpone(
 ): Promise<void> {
   await db.execute(sql`update held_outcomes
     set tries = tries + 1, tried_at = ${momentText(nowMs)}, next_try_at = ${momentText(nextTryAtMs)}
-    where id in (select value::bigint from json_array_elements_text(
-      ${JSON.stringify(ids)}::json))`)
+    where id = any(${bigintList(ids)})`)
 }
 
 /** The teams with an item whose turn it is, from one entry of the index to the next. */
@@ -160,18 +160,18 @@ function teamsDueBy(now: SQL): SQL {
         where held_outcomes.team_id = teams.team_id and next_try_at <= ${now}))`
 }
 
-function referenceHashOf(teamId: string, target: OutcomeTarget): string | null {
+function hashReference(teamId: string, target: OutcomeTarget): string | null {
   const name = target.by === 'reference' ? target.reference : target.recordId
   return name === null ? null : hashOfReference(teamId, name)
 }
 
-/** Whether an outcome that waits for its score names a definition. */
+/** Tells whether an outcome that waits for its score names a definition. */
 export async function isHeld(
   tx: Transaction,
   teamId: string,
   definition: string,
 ): Promise<boolean> {
-  const rows = await rowsOf(
+  const rows = await queryRows(
     tx,
     sql`select 1 from held_outcomes
       where team_id = ${teamId} and item -> 'fact' ->> 'definition' = ${definition} limit 1`,

@@ -1,7 +1,7 @@
 import { timeOfId } from '../platform/ids/ids.ts'
 
 /** A time range of the log with the requests that can be in it. */
-export interface IdWindow {
+interface IdWindow {
   readonly fromMs: number
   readonly toMs: number
   readonly requestIds: ReadonlySet<string>

@@ -39,7 +39,7 @@ export function readCsvHeader(bytes: Buffer): CsvHeader | string {
   if (fault !== null) return fault
   const text = bytes.toString().replace(/^\uFEFF/, '')
   const [delimiter] = [',', ';', '\t'].sort((a, b) => text.split(b).length - text.split(a).length)
-  const columns = cellsOf(text, delimiter ?? ',')?.map((name) => name.trim()) ?? []
+  const columns = readCells(text, delimiter ?? ',')?.map((name) => name.trim()) ?? []
   const unknown = columns.find((name) => !Object.hasOwn(ITEM_FIELDS, name))
   if (unknown !== undefined) {
     const fields = Object.keys(ITEM_FIELDS).join(', ')
@@ -53,7 +53,7 @@ export function readCsvHeader(bytes: Buffer): CsvHeader | string {
 export function readCsvLine(bytes: Buffer, { delimiter, columns }: CsvHeader): LineValue {
   const fault = bytesFault(bytes)
   if (fault !== null) return { value: null, fault }
-  const cells = cellsOf(bytes.toString(), delimiter)
+  const cells = readCells(bytes.toString(), delimiter)
   if (cells === null) {
     return { value: null, fault: 'a quote is not closed: a cell cannot contain a line break' }
   }
@@ -64,13 +64,13 @@ export function readCsvLine(bytes: Buffer, { delimiter, columns }: CsvHeader): L
   const value: Record<string, unknown> = {}
   for (const [index, name] of columns.entries()) {
     const cell = cells[index] ?? ''
-    if (cell !== '') value[name] = fieldOf(name as keyof typeof ITEM_FIELDS, cell)
+    if (cell !== '') value[name] = readField(name as keyof typeof ITEM_FIELDS, cell)
   }
   return { value, fault: null }
 }
 
 /** A cell that is not of the kind of its field stays a text, which the item then refuses. */
-function fieldOf(name: keyof typeof ITEM_FIELDS, cell: string): unknown {
+function readField(name: keyof typeof ITEM_FIELDS, cell: string): unknown {
   const field = ITEM_FIELDS[name]
   if (field === 'number' || field === 'index') return NUMBER.test(cell) ? Number(cell) : cell
   if (field === 'flag') return FLAGS.get(cell.toLowerCase()) ?? cell
@@ -84,7 +84,7 @@ const FLAGS = new Map([
 ])
 
 /** The cells of a line by RFC 4180; null where a quote is not closed. */
-export function cellsOf(line: string, delimiter: string): string[] | null {
+export function readCells(line: string, delimiter: string): string[] | null {
   if (!line.includes('"')) return line.split(delimiter)
   const cells: string[] = []
   let at = 0

@@ -4,11 +4,12 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
 import { IMPORT_BODIES, OutcomeImport, OutcomeImportStarted } from '../../schemas/outcomes.ts'
-import { OUTCOME_SENDERS } from '../access/caller.ts'
-import { provenCaller } from '../access/request-caller.ts'
 import { AppError } from '../errors.ts'
+import { OUTCOME_READERS, OUTCOME_SENDERS } from '../http/access/caller.ts'
+import { provenCaller } from '../http/access/request-caller.ts'
+import { provenBody } from '../http/proof.ts'
 import type { ImportFormat, OutcomeImports } from './imports.ts'
-import { senderOf } from './routes.ts'
+import { makeSender } from './routes.ts'
 
 interface OutcomeImportRouteOptions {
   readonly outcomeImports: OutcomeImports
@@ -40,12 +41,13 @@ export const outcomeImportRoutes: FastifyPluginAsyncTypebox<OutcomeImportRouteOp
         operation: 'outcomes.import',
         access: OUTCOME_SENDERS,
         isStreamed: true,
+        fileTypes: Object.keys(FORMATS),
       },
     },
     async (request, reply) => {
-      const format = formatOf(request)
-      const sender = senderOf(provenCaller(request))
-      const body = request.body as Readable
+      const format = readFormat(request)
+      const sender = makeSender(provenCaller(request))
+      const body = provenBody(request, request.body as Readable)
       const started = await outcomeImports.take(sender, format, body, bytesMax)
       return reply.code(202).send(started)
     },
@@ -58,10 +60,10 @@ export const outcomeImportRoutes: FastifyPluginAsyncTypebox<OutcomeImportRouteOp
         params: Type.Object({ id: Type.String() }),
         response: { 200: OutcomeImport, ...errorResponses(401, 403, 404) },
       },
-      config: { operation: 'outcomes.get_import', access: OUTCOME_SENDERS },
+      config: { operation: 'outcomes.get_import', access: OUTCOME_READERS },
     },
     async (request) => {
-      const found = await outcomeImports.get(senderOf(provenCaller(request)), request.params.id)
+      const found = await outcomeImports.get(makeSender(provenCaller(request)), request.params.id)
       const { id, status, lines, counts, errors } = found
       return { id, status, lines, counts, errors: [...errors] }
     },
@@ -69,7 +71,7 @@ export const outcomeImportRoutes: FastifyPluginAsyncTypebox<OutcomeImportRouteOp
 }
 
 /** @throws AppError `invalid_request`, `unsupported_media_type` */
-function formatOf({ headers }: FastifyRequest): ImportFormat {
+function readFormat({ headers }: FastifyRequest): ImportFormat {
   const [type = ''] = (headers['content-type'] ?? '').toLowerCase().split(';')
   if (type === '') {
     const message =

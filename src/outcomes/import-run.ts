@@ -1,5 +1,6 @@
+import type { Clock } from '../platform/clock.ts'
 import { timeOfId } from '../platform/ids/ids.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { TurnTaker } from '../platform/turn-taker.ts'
 import type { ImportDirectory } from './import-files.ts'
 import {
   type CsvHeader,
@@ -9,17 +10,18 @@ import {
   readCsvLine,
   readJsonLine,
 } from './import-lines.ts'
-import type { ImportStore, OutcomeImport } from './imports.ts'
+import type { ImportStore } from './import-store.ts'
+import type { OutcomeImport } from './imports.ts'
 import { type ReadItem, readItem } from './item.ts'
 import {
-  countsOf,
+  countStatuses,
   type JudgedItem,
   OUTCOME_STATUSES,
   type OutcomeCounts,
   type OutcomeService,
-  type OutcomeStore,
   withStatuses,
 } from './service.ts'
+import type { OutcomeStore } from './store.ts'
 
 /** A line of a file with the position of its end. */
 interface Line {
@@ -42,7 +44,8 @@ interface ImportRunOptions {
   readonly imports: ImportStore
   readonly outcomes: Pick<OutcomeService, 'judge'>
   readonly store: Pick<OutcomeStore, 'write'>
-  /** Whether the process ends: the run then stops between two steps. */
+  readonly clock: Pick<Clock, 'epochMs'>
+  /** Tells whether the process ends: the run then stops between two steps. */
   readonly isClosing: () => boolean
 }
 
@@ -106,6 +109,7 @@ export class ImportRun {
   private async *lines(header: CsvHeader | null): AsyncGenerator<Line> {
     const { id, offset, lines } = this.state
     let number = lines
+    const nowMs = this.options.clock.epochMs()
     const turns = new TurnTaker()
     for await (const part of this.options.files.parts(id, offset, LINE_BYTES_MAX)) {
       let at = 0
@@ -123,7 +127,7 @@ export class ImportRun {
           bytes: bytes.length,
           endOffset: at < part.bytes.length ? part.offset + at : part.endOffset,
           // What a line holds beyond its item is not kept: it can be many times the line.
-          read: isBlank ? null : itemOf(read(bytes)),
+          read: isBlank ? null : findItem(read(bytes), nowMs),
         }
         if (turns.isOver) await turns.giveWay()
       }
@@ -228,18 +232,18 @@ function afterStep(
     ...state,
     offset: last?.endOffset ?? state.offset,
     lines: last?.number ?? state.lines,
-    counts: sumOf(state.counts, countsOf(results)),
+    counts: computeSum(state.counts, countStatuses(results)),
     errors,
   }
 }
 
-function sumOf(before: OutcomeCounts, more: OutcomeCounts): OutcomeCounts {
+function computeSum(before: OutcomeCounts, more: OutcomeCounts): OutcomeCounts {
   const sums = OUTCOME_STATUSES.map((status) => [status, before[status] + more[status]])
   return Object.fromEntries(sums) as OutcomeCounts
 }
 
-function itemOf({ value, fault }: LineValue): ReadItem {
-  return fault === null ? readItem(value) : { item: null, fault }
+function findItem({ value, fault }: LineValue, nowMs: number): ReadItem {
+  return fault === null ? readItem(value, nowMs) : { item: null, fault }
 }
 
 /** Without the carriage return of a line, and the mark at the start of a file. */

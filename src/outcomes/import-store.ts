@@ -1,15 +1,12 @@
-import { sql } from 'drizzle-orm'
-import type { Environment } from '../access/caller.ts'
-import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import type { Environment } from '../http/access/caller.ts'
+import type { NewAuditRecord } from '../identity/audit/record.ts'
+import { insertAuditRecord } from '../identity/audit/writer.ts'
+import { askTwice } from '../platform/db/asked-rows.ts'
+import { type Database, queryRows, type Transaction } from '../platform/db/client.ts'
+import { textList } from '../platform/db/lists.ts'
 import { parseStoredJson } from '../platform/json.ts'
-import {
-  ImportMovedError,
-  type ImportStore,
-  type NewImport,
-  type OutcomeImport,
-} from './imports.ts'
+import { ImportMovedError, type NewImport, type OutcomeImport } from './imports.ts'
 import type { ImportStep, OutcomeCounts } from './service.ts'
 
 /** An import that no process has seen for so long is not under way: its files may be lost. */
@@ -19,17 +16,23 @@ const LOST_HOURS = 24
 const LOST = 'the process with the file has not been seen for a day: send the file again'
 
 /** The progress of imports in PostgreSQL. */
-export class PostgresImportStore implements ImportStore {
+export class ImportStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /** Imports of a team that processes have under way; see `see`. */
   running(teamId: string): Promise<number> {
     return runningImports(this.db, teamId)
   }
 
+  /**
+   * Stores an import as seen now.
+   *
+   * @returns false without a change if the team has `runningMax` under way
+   */
   add(order: NewImport, record: NewAuditRecord, runningMax: number): Promise<boolean> {
     const { id, sender, format, counts } = order
     return this.db.transaction(async (tx) => {
@@ -45,14 +48,15 @@ export class PostgresImportStore implements ImportStore {
     })
   }
 
+  /** Notes that this process has these imports. One that no process has is not under way. */
   async see(ids: readonly string[]): Promise<void> {
     await this.db.execute(sql`update outcome_imports set seen_at = now()
       where status = 'running'
-        and id in (select json_array_elements_text(${JSON.stringify(ids)}::json))`)
+        and id = any(${textList(ids)})`)
   }
 
   async find(id: string): Promise<OutcomeImport | null> {
-    const [row] = await rowsOf<{
+    const [row] = await queryRows<{
       id: string
       team_id: string
       created_by: string
@@ -82,22 +86,41 @@ export class PostgresImportStore implements ImportStore {
     }
   }
 
+  /** Tells whether there is no such import; it asks twice, since its file is removed then. */
+  async isGone(id: string): Promise<boolean> {
+    const found = await askTwice(this.db, async (db) => {
+      const rows = await queryRows(db, sql`select 1 from outcome_imports where id = ${id}`)
+      return rows.length > 0 ? rows : null
+    })
+    return found === null
+  }
+
   async end(id: string, status: 'done' | 'failed'): Promise<void> {
     await this.db.execute(sql`update outcome_imports set status = ${status}, finished_at = now()
       where id = ${id} and status = 'running'`)
   }
 
+  /** Ends an import that can't go on, and says why at the line where it stands. */
+  async fail(id: string, message: string): Promise<void> {
+    await this.db.execute(sql`${failedWith(message)} where status = 'running' and id = ${id}`)
+  }
+
+  /** Ends imports that no process has had for a day as failed, and says so in their errors. */
   async failUnseen(): Promise<void> {
-    await this.db.execute(sql`update outcome_imports set status = 'failed', finished_at = now(),
-        errors = (errors::jsonb || jsonb_build_array(
-          jsonb_build_object('line', lines + 1, 'message', ${LOST}::text)))::json
-      where status = 'running'
+    await this.db.execute(sql`${failedWith(LOST)} where status = 'running'
         and coalesce(seen_at, created_at) < now() - make_interval(hours => ${LOST_HOURS}::integer)`)
   }
 
+  /** @throws ImportMovedError */
   async move(step: ImportStep): Promise<void> {
     await this.db.transaction((tx) => moveImport(tx, step))
   }
+}
+
+function failedWith(message: string): SQL {
+  return sql`update outcome_imports set status = 'failed', finished_at = now(),
+    errors = (errors::jsonb || jsonb_build_array(
+      jsonb_build_object('line', lines + 1, 'message', ${message}::text)))::json`
 }
 
 /**
@@ -107,7 +130,7 @@ export class PostgresImportStore implements ImportStore {
  * @throws ImportMovedError if another process has moved it
  */
 export async function moveImport(tx: Transaction, step: ImportStep): Promise<void> {
-  const moved = await rowsOf<{ id: string }>(
+  const moved = await queryRows<{ id: string }>(
     tx,
     sql`update outcome_imports set "offset" = ${step.offset}, lines = ${step.lines},
         counts = ${JSON.stringify(step.counts)}::json,
@@ -119,7 +142,7 @@ export async function moveImport(tx: Transaction, step: ImportStep): Promise<voi
 }
 
 async function runningImports(db: Database | Transaction, teamId: string): Promise<number> {
-  const [row] = await rowsOf<{ running: number }>(
+  const [row] = await queryRows<{ running: number }>(
     db,
     sql`select count(*)::float8 as running from outcome_imports
       where team_id = ${teamId} and status = 'running'

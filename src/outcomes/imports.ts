@@ -1,9 +1,9 @@
-import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { AppError } from '../errors.ts'
+import { auditRecord } from '../identity/audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids/ids.ts'
-import type { ImportStep } from './service.ts'
-import { countsOf, type OutcomeCounts, type OutcomeSender } from './service.ts'
+import type { ImportStore } from './import-store.ts'
+import { countStatuses, type OutcomeCounts, type OutcomeSender } from './service.ts'
 
 export type ImportFormat = 'ndjson' | 'csv'
 
@@ -23,25 +23,6 @@ export interface OutcomeImport {
 }
 
 export type NewImport = Pick<OutcomeImport, 'id' | 'sender' | 'format' | 'counts'>
-
-export interface ImportStore {
-  /** Imports of a team that processes have under way; see `see`. */
-  running(teamId: string): Promise<number>
-  /**
-   * Stores an import as seen now.
-   *
-   * @returns false without a change if the team has `runningMax` under way
-   */
-  add(order: NewImport, record: NewAuditRecord, runningMax: number): Promise<boolean>
-  /** Notes that this process has these imports. One that no process has is not under way. */
-  see(ids: readonly string[]): Promise<void>
-  find(id: string): Promise<OutcomeImport | null>
-  end(id: string, status: 'done' | 'failed'): Promise<void>
-  /** Ends imports that no process has had for a day as failed, and says so in their errors. */
-  failUnseen(): Promise<void>
-  /** @throws ImportMovedError */
-  move(step: ImportStep): Promise<void>
-}
 
 /** Imports of a team that are under way, over all replicas. */
 export const TEAM_IMPORTS_MAX = 5
@@ -133,7 +114,7 @@ export class OutcomeImports {
     const actor = { userId: sender.by, teamId: sender.teamId }
     const change = { action: 'outcomes.import', subject: id, after: { format } } as const
     try {
-      const order = { id, sender, format, counts: countsOf([]) }
+      const order = { id, sender, format, counts: countStatuses([]) }
       const isAdded = await store.add(order, auditRecord(actor, change, nowMs), TEAM_IMPORTS_MAX)
       if (!isAdded) throw teamIsFull()
     } catch (error) {

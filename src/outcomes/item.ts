@@ -8,7 +8,7 @@ export type OutcomeTarget =
     }
   | { readonly by: 'reference'; readonly deploymentId: string; readonly reference: string }
 
-/** What is known of an applicant. */
+/** A known fact of an applicant. */
 export interface OutcomeFact {
   /** Empty for a decision. */
   readonly definition: string
@@ -63,7 +63,7 @@ const PERFORMANCE_FIELDS: Readonly<Record<string, Field>> = {
 /** Fields of an item with the kind of their values, as a CSV file names its columns. */
 export const ITEM_FIELDS = { ...TARGET_FIELDS, ...DECISION_FIELDS, ...PERFORMANCE_FIELDS }
 
-export const DECISIONS = [
+const DECISIONS = [
   'approved',
   'declined',
   'counteroffer',
@@ -71,23 +71,32 @@ export const DECISIONS = [
   'incomplete',
   'not_taken_up',
 ] as const
-export const OVERRIDES = ['none', 'high_side', 'low_side'] as const
-export const OUTCOMES = ['good', 'bad', 'indeterminate', 'excluded'] as const
+const OVERRIDES = ['none', 'high_side', 'low_side'] as const
+/** The last one takes back what was said with the same `as_of`. */
+const OUTCOMES = ['good', 'bad', 'indeterminate', 'excluded', 'withdrawn'] as const
 
 /** Without a date, decisions of an applicant replace one another. */
 const NO_DATE_MS = 0
 const TEXT_CHARS_MAX = 1_000
 const REFERENCE_CHARS_MAX = 4_096
 const TEXTS_MAX = 50
+/** A date can be of tomorrow where the lender is. */
+const GRACE_MS = 86_400_000
+const DATE_CHARS = 10
+const DAY_MS = 86_400_000
 /** Moments that tables and calendars hold: 1900 to 2199. */
 const MOMENT_MS_MIN = Date.UTC(1900, 0, 1)
 const MOMENT_MS_END = Date.UTC(2200, 0, 1)
 const MOMENT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/
 
-/** Reads an item of a request or a line of a file. The fault says what to change. */
-export function readItem(value: unknown): ReadItem {
+/**
+ * Reads an item of a request or a line of a file. The fault says what to change.
+ *
+ * @param nowMs nothing was observed more than a day after it
+ */
+export function readItem(value: unknown, nowMs: number): ReadItem {
   try {
-    return { item: itemOf(value), fault: null }
+    return { item: findItem(value, nowMs), fault: null }
   } catch (error) {
     if (error instanceof ItemFault) return { item: null, fault: error.message }
     throw error
@@ -98,29 +107,35 @@ class ItemFault extends Error {}
 
 type Fields = Readonly<Record<string, unknown>>
 
-function itemOf(value: unknown): OutcomeItem {
+function findItem(value: unknown, nowMs: number): OutcomeItem {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ItemFault('an outcome must be an object')
   }
   const fields = value as Fields
-  const kind = oneOf(fields, 'kind', ['decision', 'performance'])
+  const kind = readOneValue(fields, 'kind', ['decision', 'performance'])
   const own = kind === 'decision' ? DECISION_FIELDS : PERFORMANCE_FIELDS
   for (const [name, given] of Object.entries(fields)) {
-    const field = fieldOf(TARGET_FIELDS, name) ?? fieldOf(own, name)
+    const field = readField(TARGET_FIELDS, name) ?? readField(own, name)
     if (field === undefined)
       throw new ItemFault(`"${name.slice(0, 40)}" is not a field of a ${kind}`)
     checkField(name, field, given)
   }
-  const target = targetOf(fields)
-  return { target, fact: kind === 'decision' ? decisionOf(fields) : performanceOf(fields) }
+  const target = readTarget(fields)
+  const fact = kind === 'decision' ? readDecision(fields) : readPerformance(fields)
+  // What was said of the future by mistake can be taken back.
+  if (fact.asOfMs > nowMs + GRACE_MS && !isWithdrawal(fact)) {
+    const name = kind === 'decision' ? 'decided_at' : 'as_of'
+    throw new ItemFault(`${name} must not be in the future: it would hide what comes until then`)
+  }
+  return { target, fact }
 }
 
 /** A field of its own: an object also has those of all objects, such as `constructor`. */
-function fieldOf(of: Readonly<Record<string, Field>>, name: string): Field | undefined {
+function readField(of: Readonly<Record<string, Field>>, name: string): Field | undefined {
   return Object.hasOwn(of, name) ? of[name] : undefined
 }
 
-function targetOf(fields: Fields): OutcomeTarget {
+function readTarget(fields: Fields): OutcomeTarget {
   const { request_id: requestId, deployment, reference } = fields
   const recordIndex = (fields['record_index'] ?? null) as number | null
   const recordId = fields['record_id'] == null ? null : String(fields['record_id'])
@@ -142,31 +157,47 @@ function targetOf(fields: Fields): OutcomeTarget {
   return { by: 'reference', deploymentId: deployment, reference }
 }
 
-function decisionOf(fields: Fields): OutcomeFact {
-  oneOf(fields, 'decision', DECISIONS)
-  if (fields['override'] != null) oneOf(fields, 'override', OVERRIDES)
+function readDecision(fields: Fields): OutcomeFact {
+  readOneValue(fields, 'decision', DECISIONS)
+  if (fields['override'] != null) readOneValue(fields, 'override', OVERRIDES)
   const decidedAt = fields['decided_at']
   return {
     definition: '',
     asOfMs: typeof decidedAt === 'string' ? Date.parse(decidedAt) : NO_DATE_MS,
-    content: contentOf(fields, DECISION_FIELDS),
+    content: readContent(fields, DECISION_FIELDS),
   }
 }
 
-function performanceOf(fields: Fields): OutcomeFact {
+function readPerformance(fields: Fields): OutcomeFact {
   const { definition, as_of: asOf } = fields
   if (typeof definition !== 'string') throw new ItemFault('definition is missing')
   if (typeof asOf !== 'string') throw new ItemFault('as_of is missing')
-  oneOf(fields, 'outcome', OUTCOMES)
+  if (readOneValue(fields, 'outcome', OUTCOMES) === 'withdrawn' && fields['reason'] == null) {
+    throw new ItemFault('reason is missing: say why the outcome is withdrawn')
+  }
+  const event = fields['event_date']
+  if (typeof event === 'string' && Date.parse(event) > lastMoment(asOf)) {
+    throw new ItemFault('event_date must not be after as_of')
+  }
   return {
     definition,
     asOfMs: Date.parse(asOf),
-    content: contentOf(fields, PERFORMANCE_FIELDS),
+    content: readContent(fields, PERFORMANCE_FIELDS),
   }
 }
 
+/** Tells whether a fact takes back the outcome with its definition and `as_of`. */
+export function isWithdrawal({ content }: OutcomeFact): boolean {
+  return content['outcome'] === 'withdrawn'
+}
+
+/** A date without a time is the whole day. */
+function lastMoment(text: string): number {
+  return Date.parse(text) + (text.length === DATE_CHARS ? DAY_MS - 1 : 0)
+}
+
 /** In a fixed order, and moments in one form: the same outcome has the same text. */
-function contentOf(fields: Fields, own: Readonly<Record<string, Field>>) {
+function readContent(fields: Fields, own: Readonly<Record<string, Field>>) {
   const content: Record<string, unknown> = {}
   for (const [name, field] of Object.entries(own)) {
     const given = fields[name]
@@ -178,10 +209,10 @@ function contentOf(fields: Fields, own: Readonly<Record<string, Field>>) {
 
 function momentText(text: string): string {
   const iso = new Date(Date.parse(text)).toISOString()
-  return text.length === 10 ? iso.slice(0, 10) : iso
+  return text.length === DATE_CHARS ? iso.slice(0, DATE_CHARS) : iso
 }
 
-function oneOf(fields: Fields, name: string, values: readonly string[]): string {
+function readOneValue(fields: Fields, name: string, values: readonly string[]): string {
   const given = fields[name]
   if (typeof given === 'string' && values.includes(given)) return given
   throw new ItemFault(`${name} must be ${values.join(' or ')}`)
@@ -189,11 +220,11 @@ function oneOf(fields: Fields, name: string, values: readonly string[]): string 
 
 function checkField(name: string, field: Field, given: unknown): void {
   if (given === null) return
-  const fault = faultOf(field, given, name === 'reference' ? REFERENCE_CHARS_MAX : TEXT_CHARS_MAX)
+  const fault = findFault(field, given, name === 'reference' ? REFERENCE_CHARS_MAX : TEXT_CHARS_MAX)
   if (fault !== null) throw new ItemFault(`${name} must be ${fault}`)
 }
 
-function faultOf(field: Field, given: unknown, charsMax: number): string | null {
+function findFault(field: Field, given: unknown, charsMax: number): string | null {
   if (field === 'number') {
     return typeof given === 'number' && Number.isFinite(given) ? null : 'a number'
   }
@@ -230,6 +261,6 @@ function isMoment(given: unknown): boolean {
   if (typeof given !== 'string' || !MOMENT.test(given)) return false
   const ms = Date.parse(given)
   if (!(ms >= MOMENT_MS_MIN && ms < MOMENT_MS_END)) return false
-  const day = given.slice(0, 10)
+  const day = given.slice(0, DATE_CHARS)
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
 }

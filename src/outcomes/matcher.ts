@@ -1,12 +1,14 @@
-import type { Environment } from '../access/caller.ts'
-import { isId } from '../platform/ids/ids.ts'
-import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import { SearchLimit } from '../score-log/reading/search-limit.ts'
-import type { LoggedRequest } from '../score-log/record/logged-request.ts'
-import { applicantOf, isLaterScoring, referenceOf, type ScoredApplicant } from './applicant.ts'
+import { AppError, isAway } from '../errors.ts'
+import type { Environment } from '../http/access/caller.ts'
+import { hashOfReference } from '../log/erasure/reference-hash.ts'
+import type { UnreadBlock } from '../log/reading/log-query.ts'
+import type { LogReader } from '../log/reading/log-reader.ts'
+import type { LoggedRequest } from '../log/record/logged-request.ts'
+import { isId, timeOfId } from '../platform/ids/ids.ts'
+import { isLaterScoring, readApplicant, readReference, type ScoredApplicant } from './applicant.ts'
 import { windowsOfIds } from './id-windows.ts'
 import type { OutcomeTarget } from './item.ts'
+import type { OutcomeStore } from './store.ts'
 
 export type Match =
   | {
@@ -20,25 +22,10 @@ export type Match =
   | { readonly kind: 'ambiguous'; readonly message: string }
 
 /** Whose applicants are looked for. */
-export interface MatchScope {
+interface MatchScope {
   readonly teamId: string
   /** Only deployments of this environment; null: all. */
   readonly environment: Environment | null
-}
-
-/** Applicants that already have an outcome. */
-export interface KnownApplicants {
-  ofRequests(teamId: string, requestIds: readonly string[]): Promise<readonly ScoredApplicant[]>
-  ofReferences(
-    teamId: string,
-    deploymentId: string,
-    hashes: readonly string[],
-  ): Promise<readonly ScoredApplicant[]>
-  /** Environments of those of the deployments that the team has. */
-  environmentsOf(
-    teamId: string,
-    deploymentIds: readonly string[],
-  ): Promise<ReadonlyMap<string, Environment>>
 }
 
 /** Up to so many are looked up one by one; more of them in a pass over the log. */
@@ -48,17 +35,14 @@ const days = (count: number) => (count === 1 ? 'a day' : `${count} days`)
 /**
  * Finds the applicants that outcomes name: in the log and its spool, and among those that already
  * have an outcome, which the log may have forgotten.
- *
- * The log of older versions has no index for references: they are looked for in its newest 100,000
- * requests of the deployment, or in 40 MiB of batches.
  */
 export class OutcomeMatcher {
   private readonly reader: LogReader
-  private readonly known: KnownApplicants
+  private readonly known: OutcomeStore
   private readonly notYet: string
 
   /** @param holdDays how long an outcome waits for its score */
-  constructor(reader: LogReader, known: KnownApplicants, holdDays: number) {
+  constructor(reader: LogReader, known: OutcomeStore, holdDays: number) {
     this.reader = reader
     this.known = known
     this.notYet = `no score of the team is known by this name; it is tried again for ${days(holdDays)}`
@@ -76,24 +60,26 @@ export class OutcomeMatcher {
     targets: readonly OutcomeTarget[],
     sinceMs = Number.NEGATIVE_INFINITY,
   ): Promise<Match[]> {
-    const byRequest = await this.requestsOf(scope, targets)
-    const byReference = await this.referencesOf(scope, targets, sinceMs)
+    const { found, open } = await this.findRequests(scope, targets)
+    const byReference = await this.listReferences(scope, targets, sinceMs)
     return targets.map((target) =>
       target.by === 'request'
-        ? matchOfRequest(target, byRequest.get(target.requestId) ?? null, this.notYet)
+        ? (open.get(target.requestId) ??
+          matchOfRequest(target, found.get(target.requestId) ?? null, this.notYet))
         : (byReference.get(target.deploymentId)?.(target.reference) ?? UNKNOWN_DEPLOYMENT),
     )
   }
 
-  private async requestsOf(
+  private async findRequests(
     { teamId, environment }: MatchScope,
     targets: readonly OutcomeTarget[],
-  ): Promise<ReadonlyMap<string, readonly Candidate[]>> {
+  ): Promise<FoundRequests> {
     const wanted = targets.filter((target) => target.by === 'request')
     const found = new Map<string, Candidate[]>()
+    const open = new Map<string, Match>()
     const ids = [...new Set(wanted.map(({ requestId }) => requestId))]
     const isOne = ids.filter((id) => isId(id, 'req_'))
-    if (isOne.length === 0) return found
+    if (isOne.length === 0) return { found, open }
     for (const applicant of await this.known.ofRequests(teamId, isOne)) {
       const candidates = found.get(applicant.requestId) ?? []
       candidates.push({ applicant, recordId: null })
@@ -110,7 +96,8 @@ export class OutcomeMatcher {
     // Batches without a record, by their deployment.
     const empty = new Map<string, string>()
     const missing = isOne.filter((id) => !isComplete(id) || named.has(id))
-    for await (const request of this.logged(teamId, missing)) {
+    for await (const request of this.logged(teamId, missing, open)) {
+      open.delete(request.requestId)
       if (request.teamId !== teamId) continue
       if (request.rows.length === 0) {
         empty.set(request.requestId, request.deploymentId)
@@ -119,29 +106,43 @@ export class OutcomeMatcher {
       found.set(
         request.requestId,
         request.rows.map(({ id }, recordIndex) => ({
-          applicant: applicantOf(request, recordIndex),
+          applicant: readApplicant(request, recordIndex),
           recordId: id === null ? null : String(id),
         })),
       )
     }
-    return this.visible({ teamId, environment }, found, empty)
+    return { found: await this.visible({ teamId, environment }, found, empty), open }
   }
 
+  /** @param open receives those that can be in a block which can't be read, before the others */
   private async *logged(
     teamId: string,
     requestIds: readonly string[],
+    open: Map<string, Match>,
   ): AsyncGenerator<LoggedRequest> {
     if (requestIds.length <= LOOKED_UP_MAX) {
       for (const requestId of requestIds) {
-        const request = await this.reader.find(requestId)
-        if (request !== null) yield request
+        const request = await this.reader.find(requestId).catch(lastingFault)
+        if (request instanceof Error) open.set(requestId, openMatch(request))
+        else if (request !== null) yield request
       }
       return
     }
     for (const { fromMs, toMs, requestIds: ofWindow } of windowsOfIds(requestIds)) {
       const query = { teamId, deploymentId: null, fromMs, toMs }
-      const picked = { requestIds: ofWindow, references: new Set<string>() }
-      for await (const requests of this.reader.pick(query, picked)) yield* requests
+      const found = new Set<string>()
+      const onUnread = ({ error, idFromMs, idToMs }: UnreadBlock) => {
+        for (const id of ofWindow) {
+          const idMs = timeOfId(id) ?? 0
+          const isIn = idMs >= Math.floor(idFromMs) && idMs <= Math.ceil(idToMs)
+          if (isIn && !found.has(id)) open.set(id, openMatch(error))
+        }
+      }
+      const picked = { requestIds: ofWindow, references: new Set<string>(), onUnread }
+      for await (const requests of this.reader.pick(query, picked)) {
+        for (const { requestId } of requests) found.add(requestId)
+        yield* requests
+      }
     }
   }
 
@@ -158,14 +159,14 @@ export class OutcomeMatcher {
     for (const requestId of empty.keys()) found.set(requestId, [])
     if (environment === null) return found
     const ids = [...new Set(deployments.values())]
-    const environments = await this.known.environmentsOf(teamId, ids)
+    const environments = await this.known.findEnvironments(teamId, ids)
     for (const [requestId, deploymentId] of deployments) {
       if (environments.get(deploymentId) !== environment) found.delete(requestId)
     }
     return found
   }
 
-  private async referencesOf(
+  private async listReferences(
     { teamId, environment }: MatchScope,
     targets: readonly OutcomeTarget[],
     sinceMs: number,
@@ -180,11 +181,11 @@ export class OutcomeMatcher {
     if (wanted.size === 0) return matches
     // The spool first: what is drained meanwhile is then found in the database.
     const waiting = await this.reader.waiting(teamId, wanted)
-    const environments = await this.known.environmentsOf(teamId, [...wanted.keys()])
+    const environments = await this.known.findEnvironments(teamId, [...wanted.keys()])
     for (const [deploymentId, references] of wanted) {
       const own = environments.get(deploymentId)
       if (own === undefined || (environment !== null && own !== environment)) continue
-      const scorings = await this.scoringsOf({
+      const { scorings, open } = await this.findScorings({
         teamId,
         deploymentId,
         references,
@@ -192,6 +193,8 @@ export class OutcomeMatcher {
         sinceMs,
       })
       matches.set(deploymentId, (reference) => {
+        const isOpen = open.get(reference)
+        if (isOpen !== undefined) return isOpen
         const found = scorings.get(hashOfReference(teamId, reference))
         if (found === undefined) return { kind: 'unmatched', message: this.notYet, isLater: true }
         return { kind: 'matched', applicant: found.last, matchedOf: found.seen.size + found.others }
@@ -200,14 +203,15 @@ export class OutcomeMatcher {
     return matches
   }
 
-  private async scoringsOf({
+  private async findScorings({
     teamId,
     deploymentId,
     references,
     waiting,
     sinceMs,
-  }: WantedScorings): Promise<ReadonlyMap<string, Scorings>> {
+  }: WantedScorings): Promise<FoundScorings> {
     const scorings = new Map<string, Scorings>()
+    const open = new Map<string, Match>()
     // The log has each scoring once: only those from elsewhere must be remembered.
     const add = (applicant: ScoredApplicant, isLogged: boolean) => {
       const name = applicant.referenceHash ?? ''
@@ -228,24 +232,35 @@ export class OutcomeMatcher {
     const take = (request: LoggedRequest, isLogged: boolean) => {
       if (request.deploymentId !== deploymentId) return
       for (const index of request.rows.keys()) {
-        const own = referenceOf(request, index)
-        if (own !== null && references.has(own)) add(applicantOf(request, index), isLogged)
+        const own = readReference(request, index)
+        if (own !== null && references.has(own)) add(readApplicant(request, index), isLogged)
       }
     }
     for (const request of waiting) take(request, false)
     if (references.size <= LOOKED_UP_MAX) {
       for (const reference of references) {
-        const limit = new SearchLimit()
-        const found = this.reader.search({ ...query, reference, before: null, limit })
-        for await (const request of found) take(request, true)
+        const found = this.reader.search({ ...query, reference, before: null })
+        try {
+          for await (const request of found) take(request, true)
+        } catch (error) {
+          // A later scoring, or one more, can be in the block: nothing is known until it is read.
+          open.set(reference, openMatch(lastingFault(error)))
+        }
       }
     } else {
-      const picked = { requestIds: new Set<string>(), references }
+      const unread: UnreadBlock[] = []
+      const onUnread = (block: UnreadBlock) => unread.push(block)
+      const picked = { requestIds: new Set<string>(), references, onUnread }
       for await (const requests of this.reader.pick(query, picked)) {
         for (const request of requests) take(request, true)
       }
+      for (const { error, referencesIn } of unread) {
+        for (const reference of await referencesIn(teamId, references)) {
+          open.set(reference, openMatch(error))
+        }
+      }
     }
-    return scorings
+    return { scorings, open }
   }
 }
 
@@ -255,18 +270,44 @@ interface Candidate {
   readonly recordId: string | null
 }
 
+/** Requests that were found, and those that can be in a block which can't be read. */
+interface FoundRequests {
+  readonly found: ReadonlyMap<string, readonly Candidate[]>
+  readonly open: ReadonlyMap<string, Match>
+}
+
+/** The same for references: by their hash, and by themselves. */
+interface FoundScorings {
+  readonly scorings: ReadonlyMap<string, Scorings>
+  readonly open: ReadonlyMap<string, Match>
+}
+
+/** @throws `error` if it is not one that lasts until an operator acts */
+function lastingFault(error: unknown): AppError {
+  if (error instanceof AppError && error.code === 'unavailable' && !isAway(error)) return error
+  throw error
+}
+
+function openMatch({ message }: Error): Match {
+  return {
+    kind: 'unmatched',
+    message: `its score can be in what can't be read: ${message}`,
+    isLater: true,
+  }
+}
+
 interface WantedScorings {
   readonly teamId: string
   readonly deploymentId: string
   readonly references: ReadonlySet<string>
-  /** Those of all deployments in the spool. */
+  /** Scorings of all deployments in the spool. */
   readonly waiting: readonly LoggedRequest[]
   readonly sinceMs: number
 }
 
 interface Scorings {
   last: ScoredApplicant
-  /** Those that are stored with outcomes, and those in the spool. */
+  /** Scorings that are stored with outcomes, and those in the spool. */
   readonly seen: Set<string>
   /** Number of those that only the log has. */
   others: number

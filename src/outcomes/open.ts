@@ -1,45 +1,42 @@
-import type { Clock } from '../platform/clock.ts'
-import type { Database } from '../platform/db/client.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
+import type { LogReader } from '../log/reading/log-reader.ts'
+import type { Deps } from '../platform/deps.ts'
+import { errorFacts } from '../platform/error-facts.ts'
 import { OutcomeDefinitions } from './definitions.ts'
 import { ImportDirectory } from './import-files.ts'
-import { PostgresImportStore } from './import-store.ts'
+import { ImportStore } from './import-store.ts'
 import { OutcomeImports } from './imports.ts'
 import { OutcomeMatcher } from './matcher.ts'
 import { OutcomeService } from './service.ts'
-import { PostgresOutcomeStore } from './store.ts'
-import { OutcomeWorker, type OutcomeWorkLog } from './worker.ts'
+import { OutcomeStore } from './store.ts'
+import { OutcomeWorker } from './worker.ts'
 
 interface OutcomesOptions {
-  readonly db: Database
-  /** Bounds the calls of a store, see `guardStore`. */
-  readonly guarded: <Store extends object>(store: Store) => Store
   readonly reader: LogReader
-  readonly clock: Clock
   /** For the files of imports. */
   readonly directory: string
-  /** How long an outcome waits for its score. */
+  /** Time for which an outcome waits for its score. */
   readonly holdDays: number
-  readonly log: OutcomeWorkLog
-}
-
-export interface OutcomeServices {
-  readonly outcomes: OutcomeService
-  readonly outcomeDefinitions: OutcomeDefinitions
-  readonly outcomeImports: OutcomeImports
-  readonly outcomeWorker: OutcomeWorker
 }
 
 /** Wires the outcomes and starts the work behind them, which `outcomeWorker.close` ends. */
-export function openOutcomes(options: OutcomesOptions): OutcomeServices {
-  const { db, guarded, reader, clock, directory, holdDays, log } = options
-  const store = guarded(new PostgresOutcomeStore(db))
-  const imports = guarded(new PostgresImportStore(db))
+export function openOutcomes(
+  { db, guarded, clock, log }: Deps,
+  { reader, directory, holdDays }: OutcomesOptions,
+) {
+  const store = guarded(new OutcomeStore(db))
+  const imports = guarded(new ImportStore(db))
   const files = new ImportDirectory(directory)
   const matcher = new OutcomeMatcher(reader, store, holdDays)
   const outcomes = new OutcomeService(matcher, store, clock, holdDays)
-  const outcomeWorker = new OutcomeWorker({ outcomes, store, imports, files, log })
-  void outcomeWorker.start()
+  const outcomeWorker = new OutcomeWorker({
+    outcomes,
+    store,
+    imports,
+    files,
+    clock,
+    log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
+  })
+  outcomeWorker.start()
   return {
     outcomes,
     outcomeDefinitions: new OutcomeDefinitions(store, clock),

@@ -11,18 +11,30 @@ import {
   OutcomeResults,
   OutcomesBody,
 } from '../../schemas/outcomes.ts'
-import { type Caller, DEPLOYERS, MEMBER_OR_READING_KEY, OUTCOME_SENDERS } from '../access/caller.ts'
-import { provenCaller, userCaller } from '../access/request-caller.ts'
 import { AppError } from '../errors.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
+import {
+  type Caller,
+  DEPLOYERS,
+  MEMBER_OR_READING_KEY,
+  OUTCOME_SENDERS,
+} from '../http/access/caller.ts'
+import { provenCaller, userCaller } from '../http/access/request-caller.ts'
+import { readBodyLimit } from '../http/body-limit.ts'
+import type { AuditLogService } from '../identity/audit/service.ts'
 import type { OutcomeDefinition, OutcomeDefinitions } from './definitions.ts'
-import { countsOf, type OutcomeResult, type OutcomeSender, type OutcomeService } from './service.ts'
+import {
+  countStatuses,
+  type OutcomeResult,
+  type OutcomeSender,
+  type OutcomeService,
+} from './service.ts'
 import type { OutcomeWorker } from './worker.ts'
 
 interface OutcomeRouteOptions {
   readonly outcomes: OutcomeService
   readonly outcomeDefinitions: OutcomeDefinitions
   readonly outcomeWorker: Pick<OutcomeWorker, 'wake'>
+  readonly auditLog: Pick<AuditLogService, 'note'>
 }
 
 const BODY_BYTES_MAX = 64 * 1024
@@ -30,12 +42,12 @@ const BODY_BYTES_MAX = 64 * 1024
 /** Definitions of outcomes, and outcomes. */
 export const outcomeRoutes: FastifyPluginAsyncTypebox<OutcomeRouteOptions> = async (
   app,
-  { outcomes, outcomeDefinitions, outcomeWorker },
+  { outcomes, outcomeDefinitions, outcomeWorker, auditLog },
 ) => {
   app.put(
     '/v1/outcome-definitions/:id',
     {
-      bodyLimit: bodyLimitOf(app, BODY_BYTES_MAX),
+      bodyLimit: readBodyLimit(app, BODY_BYTES_MAX),
       schema: {
         params: Type.Object({ id: OutcomeDefinitionId }),
         body: OutcomeDefinitionBody,
@@ -89,8 +101,11 @@ export const outcomeRoutes: FastifyPluginAsyncTypebox<OutcomeRouteOptions> = asy
         const message = `the request has ${items.length} outcomes, above ${OUTCOMES_MAX}: send them in parts, or as a file`
         throw new AppError('batch_too_large', message)
       }
-      const results = await outcomes.take(senderOf(provenCaller(request)), items)
-      const counts = countsOf(results)
+      const caller = provenCaller(request)
+      const results = await outcomes.take(makeSender(caller), items)
+      const counts = countStatuses(results)
+      const change = { action: 'outcomes.send', subject: caller.teamId, after: { counts } } as const
+      await auditLog.note(caller, change)
       if (counts.unmatched > 0) outcomeWorker.wake()
       return { results: results.map(resultFields), counts }
     },
@@ -98,7 +113,7 @@ export const outcomeRoutes: FastifyPluginAsyncTypebox<OutcomeRouteOptions> = asy
 }
 
 /** Whose outcomes a caller may send. */
-export function senderOf(caller: Caller): OutcomeSender {
+export function makeSender(caller: Caller): OutcomeSender {
   return caller.kind === 'key'
     ? { teamId: caller.teamId, environment: caller.environment, by: caller.keyId }
     : { teamId: caller.teamId, environment: null, by: caller.userId }
@@ -118,12 +133,12 @@ function resultFields({ status, applicant, matchedOf, message }: OutcomeResult, 
   return {
     index,
     status,
-    ...(applicant !== null && { applicant: namesOf(applicant) }),
+    ...(applicant !== null && { applicant: formatNames(applicant) }),
     ...(matchedOf !== null && { matched_of: matchedOf }),
     ...(message !== null && { message }),
   }
 }
 
-function namesOf({ requestId, recordIndex }: NonNullable<OutcomeResult['applicant']>) {
+function formatNames({ requestId, recordIndex }: NonNullable<OutcomeResult['applicant']>) {
   return { request_id: requestId, record_index: recordIndex }
 }

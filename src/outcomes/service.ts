@@ -1,11 +1,13 @@
 import pLimit from 'p-limit'
-import type { Environment } from '../access/caller.ts'
-import { AppError } from '../errors.ts'
+import { AppError, isAway } from '../errors.ts'
+import type { Environment } from '../http/access/caller.ts'
+import { backOffMs } from '../platform/back-off.ts'
 import type { Clock } from '../platform/clock.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { TurnTaker } from '../platform/turn-taker.ts'
 import type { ScoredApplicant } from './applicant.ts'
 import { type OutcomeFact, type OutcomeItem, type ReadItem, readItem } from './item.ts'
 import type { Match, OutcomeMatcher } from './matcher.ts'
+import type { OutcomeStore } from './store.ts'
 
 export const OUTCOME_STATUSES = [
   'accepted',
@@ -15,21 +17,21 @@ export const OUTCOME_STATUSES = [
   'ambiguous',
   'invalid',
 ] as const
-export type OutcomeStatus = (typeof OUTCOME_STATUSES)[number]
+type OutcomeStatus = (typeof OUTCOME_STATUSES)[number]
 export type OutcomeCounts = Readonly<Record<OutcomeStatus, number>>
 
-/** What became of one item. */
+/** Result of one item. */
 export interface OutcomeResult {
   readonly status: OutcomeStatus
   readonly applicant: ScoredApplicant | null
   /** Null without an applicant. */
   readonly matchedOf: number | null
   readonly message: string | null
-  /** Whether it is unmatched and will not be tried again, although its score may come. */
+  /** True if it is unmatched and will not be tried again, although its score may come. */
   readonly isDropped: boolean
 }
 
-/** Who sends outcomes. */
+/** The sender of outcomes. */
 export interface OutcomeSender {
   readonly teamId: string
   /** Only deployments of this environment; null: all. */
@@ -45,7 +47,7 @@ export interface MatchedFact {
   readonly heldAtMs?: number
 }
 
-/** What one transaction stores. */
+/** Rows that one transaction stores. */
 export interface OutcomeWrite {
   readonly sender: OutcomeSender
   readonly matched: readonly MatchedFact[]
@@ -59,12 +61,12 @@ export interface OutcomeWrite {
 }
 
 /**
- * What became of an item that waits for its score. `full`: the team has too many of them; `long`:
- * it takes too much room.
+ * State of an item that waits for its score. `full`: the team has too many of them; `long`: it
+ * takes too much room.
  */
 export type Holding = 'held' | 'full' | 'long' | 'erased'
 
-/** What one transaction has stored. */
+/** Rows that one transaction has stored. */
 export interface OutcomeWritten {
   /** One for each fact. */
   readonly statuses: readonly ('accepted' | 'unchanged' | 'revised')[]
@@ -72,9 +74,9 @@ export interface OutcomeWritten {
   readonly holdings: readonly Holding[]
 }
 
-/** What no longer needs to be kept. */
+/** Times before which nothing needs to be kept. */
 export interface Expiry {
-  /** What is held since before. */
+  /** Time before which nothing is held. */
   readonly heldBeforeMs: number
   /** Imports that ended before. */
   readonly importsBeforeMs: number
@@ -102,33 +104,6 @@ export interface HeldItem {
   readonly triedAtMs: number
 }
 
-export interface OutcomeStore {
-  /** Definitions of the team with these ids, with their windows in months. */
-  windowsOf(teamId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /**
-   * Stores the facts in this order; not one that was held before the current one of the same moment
-   * came.
-   */
-  write(write: OutcomeWrite): Promise<OutcomeWritten>
-  /**
-   * Held items whose turn it is, of each team those that wait longest, in the order in which they
-   * came; leased until then.
-   */
-  takeDue(order: { nowMs: number; leaseMs: number; limit: number }): Promise<readonly HeldItem[]>
-  /** Whether a held item has its turn until then. */
-  hasDue(untilMs: number): Promise<boolean>
-  /** Sets the next try of held items, by id, which were looked for now. */
-  postpone(ids: readonly number[], times: { nowMs: number; nextTryAtMs: number }): Promise<void>
-  /**
-   * Removes what no longer needs to be kept, so many rows of each kind at most.
-   *
-   * @returns whether more may be left
-   */
-  removeExpired(expiry: Expiry, limit: number): Promise<boolean>
-  /** Removes a reference; returns the number of places. */
-  eraseReference(teamId: string, reference: string): Promise<number>
-}
-
 /** All teams together; each has its share. */
 const HELD_AT_A_TIME = 2_000
 /** A pass over the log takes minutes at most. */
@@ -141,8 +116,7 @@ const LATE_MS = 86_400_000
 const REMOVED_AT_A_TIME = 2_000
 const IMPORTS_KEPT_MS = 90 * 86_400_000
 /** First and longest time between two tries of a held item. */
-const RETRY_MS_MIN = 1_000
-const RETRY_MS_MAX = 3_600_000
+const PAUSES = { minMs: 1_000, maxMs: 3_600_000 }
 const DAY_MS = 86_400_000
 /** Requests that wait in a process: each can cost a pass over the log. */
 const WAITING_MAX = 8
@@ -174,10 +148,12 @@ export class OutcomeService {
       throw new AppError('unavailable', 'other outcomes are under way: try again in a minute')
     }
     const receivedAtMs = this.clock.epochMs()
-    const judged = await this.turn(async () => this.matched(sender, await itemsOf(values)))
+    const judged = await this.turn(async () =>
+      this.matched(sender, await listItems(values, receivedAtMs)),
+    )
     const matched = judged.flatMap(({ fact }) => (fact === null ? [] : [fact]))
     const held = judged.flatMap(({ held }) => (held === null ? [] : [held]))
-    if (matched.length === 0 && held.length === 0) return judged.map(resultOf)
+    if (matched.length === 0 && held.length === 0) return judged.map(makeResult)
     const written = await this.store.write({ sender, matched, held, receivedAtMs, settled: [] })
     return withStatuses(judged, written)
   }
@@ -190,7 +166,7 @@ export class OutcomeService {
   private async matched(sender: OutcomeSender, read: readonly ReadItem[]): Promise<JudgedItem[]> {
     const items = read.flatMap(({ item }) => (item === null ? [] : [item]))
     const named = items.map(({ fact }) => fact.definition).filter((id) => id !== '')
-    const windows = await this.store.windowsOf(sender.teamId, [...new Set(named)])
+    const windows = await this.store.readWindows(sender.teamId, [...new Set(named)])
     const faults = items.map((item) => definitionFault(item, windows))
     const valid = items.filter((_, index) => faults[index] === null)
     const matches = await this.matcher.match(
@@ -204,7 +180,7 @@ export class OutcomeService {
       if (wrong !== null) return invalid(wrong)
       const match = matches[nextMatch++]
       if (match === undefined) throw new Error('an outcome has no match')
-      return judgedOf(item, match)
+      return judgeItem(item, match)
     })
   }
 
@@ -231,7 +207,7 @@ export class OutcomeService {
       try {
         attached += await this.settleGroup(group, nowMs)
       } catch (error) {
-        if (error instanceof AppError && error.code === 'unavailable') throw error
+        if (isAway(error)) throw error
         onFault(error)
         await this.postpone(group, nowMs)
       }
@@ -287,7 +263,7 @@ export class OutcomeService {
   private async postpone(group: readonly HeldItem[], nowMs: number): Promise<void> {
     const waiting = new Map<number, number[]>()
     for (const { id, tries } of group) {
-      const pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(tries, 20))
+      const pauseMs = backOffMs(PAUSES, tries)
       waiting.set(pauseMs, [...(waiting.get(pauseMs) ?? []), id])
     }
     for (const [pauseMs, ids] of waiting) {
@@ -296,11 +272,11 @@ export class OutcomeService {
   }
 }
 
-async function itemsOf(values: readonly unknown[]): Promise<ReadItem[]> {
+async function listItems(values: readonly unknown[], nowMs: number): Promise<ReadItem[]> {
   const turns = new TurnTaker()
   const read: ReadItem[] = []
   for (const value of values) {
-    read.push(readItem(value))
+    read.push(readItem(value, nowMs))
     if (turns.isOver) await turns.giveWay()
   }
   return read
@@ -322,8 +298,8 @@ export function withStatuses(
 ): OutcomeResult[] {
   let [nextFact, nextHeld] = [0, 0]
   return judged.map((one) => {
-    if (one.held !== null) return heldResultOf(one, holdings[nextHeld++] ?? 'held')
-    if (one.fact === null) return resultOf(one)
+    if (one.held !== null) return makeHeldResult(one, holdings[nextHeld++] ?? 'held')
+    if (one.fact === null) return makeResult(one)
     const status = statuses[nextFact++]
     if (status === undefined) throw new Error('an outcome has no status')
     const { applicant } = one.fact
@@ -331,13 +307,15 @@ export function withStatuses(
   })
 }
 
-export function countsOf(results: readonly { readonly status: OutcomeStatus }[]): OutcomeCounts {
+export function countStatuses(
+  results: readonly { readonly status: OutcomeStatus }[],
+): OutcomeCounts {
   const counts = Object.fromEntries(OUTCOME_STATUSES.map((status) => [status, 0]))
   for (const { status } of results) counts[status] = (counts[status] ?? 0) + 1
   return counts as Record<OutcomeStatus, number>
 }
 
-function resultOf({ status, message }: JudgedItem): OutcomeResult {
+function makeResult({ status, message }: JudgedItem): OutcomeResult {
   return {
     status: status ?? 'invalid',
     applicant: null,
@@ -353,12 +331,12 @@ const DROPPED: Readonly<Record<Exclude<Holding, 'held'>, string>> = {
   erased: 'the reference was erased while this outcome was on its way: it is not tried again',
 }
 
-function heldResultOf(one: JudgedItem, holding: Holding): OutcomeResult {
-  const result = resultOf(one)
+function makeHeldResult(one: JudgedItem, holding: Holding): OutcomeResult {
+  const result = makeResult(one)
   return holding === 'held' ? result : { ...result, message: DROPPED[holding], isDropped: true }
 }
 
-/** Whether the whole log is read for an item, also for scores that came into it late. */
+/** Tells whether the whole log is read for an item, also for scores that came into it late. */
 function isWholeTry({ tries }: HeldItem): boolean {
   return tries > 0 && tries % TRIES_A_WHOLE === 0
 }
@@ -367,7 +345,7 @@ function invalid(message: string | null): JudgedItem {
   return { fact: null, held: null, status: 'invalid', matchedOf: null, message }
 }
 
-function judgedOf(item: OutcomeItem, match: Match): JudgedItem {
+function judgeItem(item: OutcomeItem, match: Match): JudgedItem {
   if (match.kind === 'matched') {
     const fact = { applicant: match.applicant, fact: item.fact }
     return { fact, held: null, status: null, matchedOf: match.matchedOf, message: null }

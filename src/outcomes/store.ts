@@ -1,19 +1,18 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Environment } from '../access/caller.ts'
-import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
-import { momentText } from '../rollups/rollup-rows.ts'
-import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
+import type { Environment } from '../http/access/caller.ts'
+import type { NewAuditRecord } from '../identity/audit/record.ts'
+import { insertAuditRecord } from '../identity/audit/writer.ts'
+import { hashOfReference } from '../log/erasure/reference-hash.ts'
+import { momentText } from '../log/rollups/rollup-rows.ts'
+import { type Database, queryRows, type Transaction } from '../platform/db/client.ts'
+import { bigintList, textList } from '../platform/db/lists.ts'
 import type { ScoredApplicant } from './applicant.ts'
 import { APPLICANT_COLUMNS, type ApplicantRow, applicantOfRow } from './applicant-rows.ts'
-import type { DefinitionStore, OutcomeDefinition } from './definitions.ts'
-import { removeExpired } from './expired.ts'
+import type { OutcomeDefinition } from './definitions.ts'
 import { lockOutcomes, writeFacts } from './fact-writer.ts'
 import { hasDue, hold, isHeld, postpone, takeDue } from './held-items.ts'
 import { moveImport } from './import-store.ts'
-import type { KnownApplicants } from './matcher.ts'
-import type { Expiry, HeldItem, OutcomeStore, OutcomeWrite, OutcomeWritten } from './service.ts'
+import type { Expiry, HeldItem, OutcomeWrite, OutcomeWritten } from './service.ts'
 
 /** Held outcomes of a team; beyond it none is held. */
 const HELD_MAX = 1_000_000
@@ -28,7 +27,7 @@ interface DefinitionRow {
 }
 
 /** Outcomes in PostgreSQL. */
-export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, KnownApplicants {
+export class OutcomeStore {
   private readonly db: Database
   private readonly heldMax: number
 
@@ -38,15 +37,22 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
     this.heldMax = heldMax
   }
 
+  /** The team's definition with this id, or null. */
   async definition(teamId: string, id: string): Promise<OutcomeDefinition | null> {
     const found = await this.definitionRows(this.db, sql`team_id = ${teamId} and id = ${id}`)
-    return found[0] === undefined ? null : definitionOf(found[0])
+    return found[0] === undefined ? null : readDefinition(found[0])
   }
 
+  /** All of the team, by id. */
   async definitions(teamId: string): Promise<OutcomeDefinition[]> {
-    return (await this.definitionRows(this.db, sql`team_id = ${teamId}`)).map(definitionOf)
+    return (await this.definitionRows(this.db, sql`team_id = ${teamId}`)).map(readDefinition)
   }
 
+  /**
+   * Stores a definition. Nothing changes if it is stored already.
+   *
+   * @returns `in-use` without a change if outcomes refer to another text; `full` at the bound
+   */
   put(
     teamId: string,
     definition: OutcomeDefinition,
@@ -58,7 +64,7 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
       const all = await this.definitionRows(tx, sql`team_id = ${teamId}`)
       const stored = all.find(({ id }) => id === definition.id)
       if (stored !== undefined) {
-        if (isSame(definitionOf(stored), definition)) return 'stored'
+        if (isSame(readDefinition(stored), definition)) return 'stored'
         if (stored.is_used || (await isHeld(tx, teamId, definition.id))) return 'in-use'
       } else if (all.length >= definitionsMax) return 'full'
       const { id, label, windowMonths, badRuleText, maturityMonths } = definition
@@ -69,19 +75,24 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
         on conflict (team_id, id) do update set label = excluded.label,
           window_months = excluded.window_months, bad_rule_text = excluded.bad_rule_text,
           maturity_months = excluded.maturity_months`)
-      const before = stored === undefined ? null : beforeOf(stored)
+      const before = stored === undefined ? null : readBefore(stored)
       await insertAuditRecord(tx, { ...record, before })
       return 'stored'
     })
   }
 
-  async windowsOf(teamId: string, ids: readonly string[]): Promise<Map<string, number>> {
+  /** Definitions of the team with these ids, with their windows in months. */
+  async readWindows(teamId: string, ids: readonly string[]): Promise<Map<string, number>> {
     if (ids.length === 0) return new Map()
-    const named = sql`id in (select json_array_elements_text(${JSON.stringify(ids)}::json))`
+    const named = sql`id = any(${textList(ids)})`
     const rows = await this.definitionRows(this.db, sql`team_id = ${teamId} and ${named}`)
     return new Map(rows.map((row) => [row.id, row.window_months]))
   }
 
+  /**
+   * Stores the facts in this order; not one that was held before the current one of the same moment
+   * came.
+   */
   write(write: OutcomeWrite): Promise<OutcomeWritten> {
     const { sender, matched, settled, progress } = write
     return this.db.transaction(async (tx) => {
@@ -89,37 +100,51 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
       const statuses = await writeFacts(tx, sender, matched)
       const written = { statuses, holdings: await hold(tx, write, this.heldMax) }
       if (settled.length > 0) {
-        await tx.execute(sql`delete from held_outcomes
-          where id in (select value::bigint from json_array_elements_text(
-            ${JSON.stringify(settled)}::json))`)
+        await tx.execute(sql`delete from held_outcomes where id = any(${bigintList(settled)})`)
       }
       if (progress !== undefined) await moveImport(tx, progress(written))
       return written
     })
   }
 
-  takeDue(order: { nowMs: number; leaseMs: number; limit: number }): Promise<HeldItem[]> {
+  /**
+   * Held items whose turn it is, of each team those that wait longest, in the order in which they
+   * came; leased until then.
+   */
+  takeDue(order: { nowMs: number; leaseMs: number; limit: number }): Promise<readonly HeldItem[]> {
     return takeDue(this.db, order)
   }
 
+  /** Tells whether a held item has its turn until then. */
   hasDue(untilMs: number): Promise<boolean> {
     return hasDue(this.db, untilMs)
   }
 
+  /** Sets the next try of held items, by id, which were looked for now. */
   postpone(ids: readonly number[], times: { nowMs: number; nextTryAtMs: number }): Promise<void> {
     return postpone(this.db, ids, times)
   }
 
+  /**
+   * Removes what no longer needs to be kept, so many rows of each kind at most.
+   *
+   * @returns whether more may be left
+   */
   removeExpired(expiry: Expiry, limit: number): Promise<boolean> {
     return removeExpired(this.db, expiry, limit)
   }
 
-  /** Under the lock of the team: what is under way sees the erasure, or is seen by it. */
+  /**
+   * Removes a reference. Under the lock of the team: what is under way sees the erasure, or is seen
+   * by it.
+   *
+   * @returns the number of places
+   */
   eraseReference(teamId: string, reference: string): Promise<number> {
     const hash = hashOfReference(teamId, reference)
     return this.db.transaction(async (tx) => {
       await lockOutcomes(tx, teamId)
-      const rows = await rowsOf<{ id: number }>(
+      const rows = await queryRows<{ id: number }>(
         tx,
         sql`with applicants as (update outcome_applicants set reference_hash = null
             where team_id = ${teamId} and reference_hash = ${hash} returning 1 as id),
@@ -132,9 +157,7 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
   }
 
   async ofRequests(teamId: string, requestIds: readonly string[]): Promise<ScoredApplicant[]> {
-    const named = JSON.stringify(requestIds)
-    return this.applicants(sql`team_id = ${teamId}
-      and request_id in (select json_array_elements_text(${named}::json))`)
+    return this.applicants(sql`team_id = ${teamId} and request_id = any(${textList(requestIds)})`)
   }
 
   async ofReferences(
@@ -142,25 +165,25 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
     deploymentId: string,
     hashes: readonly string[],
   ): Promise<ScoredApplicant[]> {
-    const named = JSON.stringify(hashes)
     return this.applicants(sql`team_id = ${teamId} and deployment_id = ${deploymentId}
-      and reference_hash in (select json_array_elements_text(${named}::json))`)
+      and reference_hash = any(${textList(hashes)})`)
   }
 
-  async environmentsOf(
+  /** Environments of those of the deployments that the team has. */
+  async findEnvironments(
     teamId: string,
     deploymentIds: readonly string[],
   ): Promise<Map<string, Environment>> {
-    const rows = await rowsOf<{ id: string; environment: Environment }>(
+    const rows = await queryRows<{ id: string; environment: Environment }>(
       this.db,
       sql`select id, environment from deployments where team_id = ${teamId}
-        and id in (select json_array_elements_text(${JSON.stringify(deploymentIds)}::json))`,
+        and id = any(${textList(deploymentIds)})`,
     )
     return new Map(rows.map(({ id, environment }) => [id, environment]))
   }
 
   private async applicants(condition: SQL): Promise<ScoredApplicant[]> {
-    const rows = await rowsOf<ApplicantRow>(
+    const rows = await queryRows<ApplicantRow>(
       this.db,
       sql`select ${APPLICANT_COLUMNS} from outcome_applicants where ${condition}`,
     )
@@ -168,7 +191,7 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
   }
 
   private definitionRows(db: Database | Transaction, condition: SQL): Promise<DefinitionRow[]> {
-    return rowsOf<DefinitionRow>(
+    return queryRows<DefinitionRow>(
       db,
       sql`select id, label, window_months, bad_rule_text, maturity_months,
           used_at is not null as is_used
@@ -177,7 +200,7 @@ export class PostgresOutcomeStore implements OutcomeStore, DefinitionStore, Know
   }
 }
 
-function definitionOf(row: DefinitionRow): OutcomeDefinition {
+function readDefinition(row: DefinitionRow): OutcomeDefinition {
   return {
     id: row.id,
     label: row.label,
@@ -187,7 +210,7 @@ function definitionOf(row: DefinitionRow): OutcomeDefinition {
   }
 }
 
-function beforeOf({ label, window_months, bad_rule_text, maturity_months }: DefinitionRow) {
+function readBefore({ label, window_months, bad_rule_text, maturity_months }: DefinitionRow) {
   return { label, window_months, bad_rule_text, maturity_months }
 }
 
@@ -198,4 +221,38 @@ function isSame(one: OutcomeDefinition, other: OutcomeDefinition): boolean {
     one.badRuleText === other.badRuleText &&
     one.maturityMonths === other.maturityMonths
   )
+}
+
+/**
+ * Removes applicants that no definition needs any more, with their outcomes, held outcomes that
+ * have waited long enough, and old imports; `limit` rows of each at most, because a statement has
+ * a few seconds. Several processes may do so at once.
+ *
+ * @returns whether more may be left
+ */
+async function removeExpired(
+  db: Database,
+  { heldBeforeMs, importsBeforeMs, nowMs }: Expiry,
+  limit: number,
+): Promise<boolean> {
+  const parts = [
+    // The database refuses by its own clock what is kept longer.
+    sql`delete from outcome_applicants where id in (
+      select id from outcome_applicants
+      where keep_until < least(${momentText(nowMs)}::timestamptz, now())
+      order by keep_until limit ${limit}::integer for update skip locked)`,
+    // Their ids rise with the time: those that wait longest are the first.
+    sql`delete from held_outcomes where received_at < ${momentText(heldBeforeMs)} and id in (
+      select id from held_outcomes order by id limit ${limit}::integer for update skip locked)`,
+    sql`delete from outcome_imports where id in (
+      select id from outcome_imports where finished_at < ${momentText(importsBeforeMs)}
+      limit ${limit}::integer for update skip locked)`,
+  ]
+  let isMore = false
+  for (const part of parts) if ((await removed(db, part)) >= limit) isMore = true
+  return isMore
+}
+
+async function removed(db: Database, statement: SQL): Promise<number> {
+  return (await queryRows(db, sql`${statement} returning 1`)).length
 }

@@ -1,12 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pLimit from 'p-limit'
-import { AppError } from '../errors.ts'
+import { AppError, isAway } from '../errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import { Periodic } from '../platform/periodic.ts'
+import { TeamLimiter } from '../platform/team-limiter.ts'
 import type { ImportDirectory } from './import-files.ts'
 import { ImportRun } from './import-run.ts'
-import { ImportMovedError, type ImportStore, TEAM_IMPORTS_MAX, teamIsFull } from './imports.ts'
-import type { OutcomeService, OutcomeStore } from './service.ts'
+import type { ImportStore } from './import-store.ts'
+import { ImportMovedError, TEAM_IMPORTS_MAX, teamIsFull } from './imports.ts'
+import type { OutcomeService } from './service.ts'
+import type { OutcomeStore } from './store.ts'
 
 /** Receives what an operator should see. */
-export interface OutcomeWorkLog {
+interface OutcomeWorkLog {
   failed(what: string, error: unknown): void
 }
 
@@ -15,6 +21,7 @@ interface OutcomeWorkerOptions {
   readonly store: OutcomeStore
   readonly imports: ImportStore
   readonly files: ImportDirectory
+  readonly clock: Clock
   readonly log: OutcomeWorkLog
 }
 
@@ -25,12 +32,12 @@ const PURGE_MS = 3_600_000
 const PURGE_PARTS = 20
 /** After the database was away. */
 const RETRY_MS = 5_000
-/** How often a process says which imports it has. */
+/** Interval at which a process says which imports it has. */
 const SEEN_MS = 60_000
 /** An unfinished file of a process that died; a file takes a minute at most. */
 const LEFT_OVER_MS = 600_000
 /** Files that a process receives or works off. */
-const IMPORTS_MAX = 20
+const IMPORTS = { teamMax: TEAM_IMPORTS_MAX, max: 20 }
 
 /**
  * The work behind outcomes: imports, one after the other; held outcomes, tried again; and once an
@@ -39,87 +46,84 @@ const IMPORTS_MAX = 20
 export class OutcomeWorker {
   private readonly options: OutcomeWorkerOptions
   private readonly turn = pLimit(1)
-  /** The teams of imports under way by id, and those of uploads. */
-  private readonly running = new Map<string, string>()
-  private readonly uploads = new Map<symbol, string>()
-  private timer: NodeJS.Timeout | undefined
-  private seeing: NodeJS.Timeout | undefined
-  private round: Promise<void> = Promise.resolve()
+  /** Ids of imports under way. */
+  private readonly running = new Set<string>()
+  /** Counts uploads and imports. */
+  private readonly limiter = new TeamLimiter(IMPORTS)
+  private readonly settling: Periodic
+  private readonly seeing: Periodic
+  private hasResumed = false
   private purgedAtMs = 0
-  private isClosed = false
-  private readonly ending = new AbortController()
 
   constructor(options: OutcomeWorkerOptions) {
     this.options = options
+    const logged = (what: string) => (error: unknown) => options.log.failed(what, error)
+    this.settling = new Periodic({
+      round: () => this.settle(),
+      everyMs: IDLE_MS,
+      retryMs: RETRY_MS,
+      onFailed: logged('the start of the imports of outcomes'),
+    })
+    this.seeing = new Periodic({
+      round: () => this.see(),
+      everyMs: SEEN_MS,
+      onFailed: logged('the sign of life of imports of outcomes'),
+    })
   }
 
-  /** Goes on with the imports of earlier processes. */
-  async start(): Promise<void> {
-    try {
-      const { files, imports } = this.options
-      for (const { id, isWhole, changedAtMs } of await files.list()) {
-        const found = isWhole ? await imports.find(id) : null
-        if (found?.status === 'running') this.run(id, found.sender.teamId)
-        else if (Date.now() - changedAtMs > LEFT_OVER_MS || found !== null) await files.remove(id)
-      }
-      await this.see()
-    } catch (error) {
-      this.options.log.failed('the start of the imports of outcomes', error)
-      if (!this.isClosed) setTimeout(() => void this.start(), RETRY_MS).unref()
-      return
-    }
-    this.wake()
+  /** Goes on with the imports of earlier processes, and begins the work of this one. */
+  start(): void {
+    this.settling.start(0)
+    this.seeing.start()
   }
 
   /**
-   * Keeps a place for an upload, which counts as an import under way.
+   * Counts an upload as an import under way.
    *
-   * @returns gives the place back
+   * @returns to be called when the upload has ended
    * @throws AppError `unavailable` while too many imports are under way
    */
   reserve(teamId: string): () => void {
-    const teams = [...this.running.values(), ...this.uploads.values()]
-    if (teams.filter((one) => one === teamId).length >= TEAM_IMPORTS_MAX) {
-      throw teamIsFull()
-    }
-    if (teams.length >= IMPORTS_MAX) {
-      throw new AppError('unavailable', 'too many imports are under way: try again in a minute')
-    }
-    const upload = Symbol(teamId)
-    this.uploads.set(upload, teamId)
-    return () => void this.uploads.delete(upload)
+    return this.limiter.reserve(teamId, (reached) =>
+      reached === 'team'
+        ? teamIsFull()
+        : new AppError('unavailable', 'too many imports are under way: try again in a minute'),
+    )
   }
 
   /** Works off an import. */
   run(id: string, teamId: string): void {
     if (this.running.has(id) || this.isClosed) return
-    this.running.set(id, teamId)
-    this.seeing ??= setInterval(() => void this.see(), SEEN_MS).unref()
-    void this.turn(() => this.runToEnd(id)).finally(() => this.running.delete(id))
+    this.running.add(id)
+    const release = this.limiter.add(teamId)
+    void this.turn(() => this.runToEnd(id)).finally(() => {
+      this.running.delete(id)
+      release()
+    })
   }
 
   /** Tries held outcomes soon: some were added. */
   wake(delayMs = SOON_MS): void {
-    if (this.isClosed) return
-    clearTimeout(this.timer)
-    const next = () => {
-      this.round = this.settle()
-    }
-    this.timer = setTimeout(next, delayMs).unref()
+    this.settling.wake(delayMs)
   }
 
   async close(): Promise<void> {
-    this.isClosed = true
-    this.ending.abort()
-    clearInterval(this.seeing)
-    clearTimeout(this.timer)
+    const rounds = [this.settling.close(), this.seeing.close()]
     this.turn.clearQueue()
-    await this.round
+    await Promise.all(rounds)
     await this.turn(async () => undefined)
+  }
+
+  private get isClosed(): boolean {
+    return this.settling.signal.aborted
   }
 
   private async settle(): Promise<void> {
     const { outcomes, log } = this.options
+    if (!this.hasResumed) {
+      await this.lookAtFiles()
+      this.hasResumed = true
+    }
     const onFault = (error: unknown) => log.failed('the outcomes whose score was not known', error)
     let nextMs = IDLE_MS
     try {
@@ -131,12 +135,26 @@ export class OutcomeWorker {
     this.wake((await this.purge()) ? nextMs : SOON_MS)
   }
 
+  /**
+   * Goes on with the files of running imports, and removes those of ended ones. The file of one
+   * that failed stays as long as its row: whoever finds the fault can send it again.
+   */
+  private async lookAtFiles(): Promise<void> {
+    const { files, imports } = this.options
+    for (const { id, isWhole, changedAtMs } of await files.list()) {
+      const found = isWhole ? await imports.find(id) : null
+      if (found?.status === 'running') this.run(id, found.sender.teamId)
+      else if (found?.status === 'done') await files.remove(id)
+      else if (found === null && Date.now() - changedAtMs > LEFT_OVER_MS) {
+        if (!isWhole || (await imports.isGone(id))) await files.remove(id)
+      }
+    }
+  }
+
   /** Says which imports this process has, queued ones included. */
   private async see(): Promise<void> {
     if (this.running.size === 0) return
-    await this.options.imports
-      .see([...this.running.keys()])
-      .catch((error) => this.options.log.failed('the sign of life of imports of outcomes', error))
+    await this.options.imports.see([...this.running])
   }
 
   /** @returns false if it has to go on soon */
@@ -147,6 +165,7 @@ export class OutcomeWorker {
       await imports.failUnseen()
       for (let part = 0; part < PURGE_PARTS && !this.isClosed; part++) {
         if (await outcomes.purge()) continue
+        await this.lookAtFiles()
         this.purgedAtMs = Date.now()
         return true
       }
@@ -157,19 +176,19 @@ export class OutcomeWorker {
     }
   }
 
-  /** Whether a held outcome has its next turn within seconds. */
+  /** Tells whether a held outcome has its next turn within seconds. */
   private isWaiting(): Promise<boolean> {
     return this.options.store.hasDue(Date.now() + 10 * SOON_MS)
   }
 
   private async runToEnd(id: string): Promise<void> {
-    const { imports, files, outcomes, store, log } = this.options
+    const { imports, files, outcomes, store, clock, log } = this.options
     while (!this.isClosed) {
       try {
         const state = await imports.find(id)
         if (state?.status !== 'running') break
         const isClosing = () => this.isClosed
-        const run = new ImportRun({ files, imports, outcomes, store, isClosing }, state)
+        const run = new ImportRun({ files, imports, outcomes, store, clock, isClosing }, state)
         const end = await run.run()
         if (end === 'stopped') return
         await imports.end(id, end)
@@ -178,24 +197,18 @@ export class OutcomeWorker {
       } catch (error) {
         if (error instanceof ImportMovedError) return
         log.failed(`the import ${id}`, error)
-        const isAway = error instanceof AppError && error.code === 'unavailable'
-        if (!isAway) {
-          await imports.end(id, 'failed').catch(() => undefined)
-          break
+        if (!isAway(error)) {
+          await imports.fail(id, findFault(error)).catch(() => undefined)
+          return
         }
-        await pause(RETRY_MS, this.ending.signal)
+        await delay(RETRY_MS, undefined, { signal: this.settling.signal }).catch(() => undefined)
       }
     }
     if (!this.isClosed) await files.remove(id)
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
+function findFault(error: unknown): string {
+  const reason = error instanceof AppError ? error.message : 'the log of the service says why'
+  return `the service could not go on with the file, which it keeps for an operator: ${reason}`
 }

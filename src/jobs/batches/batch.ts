@@ -1,7 +1,7 @@
-import type { BATCH_FORMATS } from '../../schemas/batches.ts'
-import type { Environment } from '../access/caller.ts'
-import type { JobFailure, JobProgress, JobStatus } from '../jobs/job.ts'
-import type { DeploymentState } from '../scoring/serving.ts'
+import type { BATCH_FORMATS } from '../../../schemas/batches.ts'
+import type { Environment } from '../../http/access/caller.ts'
+import type { DeploymentState } from '../../scoring/serving.ts'
+import type { JobFailure, JobProgress, JobStatus } from '../job.ts'
 
 /** Form of a file, of applicants and of results. */
 export type BatchFormat = (typeof BATCH_FORMATS)[number]
@@ -9,7 +9,7 @@ export type BatchFormat = (typeof BATCH_FORMATS)[number]
 /** Kind of the jobs that score files. */
 export const BATCH_JOB = 'batch'
 
-/** Who starts, sees and cancels batches. */
+/** A user of batches, sees and cancels batches. */
 export interface BatchSender {
   readonly teamId: string
   /** A key sees the batches of its environment; null: both. */
@@ -18,7 +18,7 @@ export interface BatchSender {
   readonly by: string
 }
 
-/** How a file is to be scored. */
+/** The way a file is to be scored. */
 export interface BatchOptions {
   readonly format: BatchFormat
   /** Form of the results. */
@@ -32,17 +32,17 @@ export interface BatchOptions {
 }
 
 /** The file of a batch. */
-export interface BatchInput {
+interface BatchInput {
   /** Below the store. */
   readonly key: string
   readonly bytes: number
   /** Changes with the content: a file that changes meanwhile fails the batch. */
   readonly version: string
-  /** Whether it was sent to the service, which then removes it with the results. */
+  /** True if it was sent to the service, which then removes it with the results. */
   readonly isUpload: boolean
 }
 
-/** Where the work on a file stands, after whole chunks. */
+/** Progress of the work on a file, after whole chunks. */
 export interface BatchPosition {
   /** Bytes that are done; of a Parquet file, rows. */
   readonly offset: number
@@ -50,12 +50,14 @@ export interface BatchPosition {
   readonly line: number
 }
 
-export interface BatchCounts {
+interface BatchCounts {
   readonly scored: number
   /** Lines apart, with their codes. */
   readonly errors: number
   /** Applicants with a warning. */
   readonly warned: number
+  /** Values of scored applicants that match no bin of the model that answers, by feature. */
+  readonly unmatched: Readonly<Record<string, number>>
 }
 
 export interface NewBatch {
@@ -70,8 +72,8 @@ export interface NewBatch {
   readonly folder: string
   /** Only a process with this store can do the work. */
   readonly place: string
-  /** What the ids of its requests follow from; null before a batch of an older version goes on. */
-  readonly requestSeed: string | null
+  /** Seed of the ids of its requests. */
+  readonly requestSeed: string
   readonly createdAt: Date
 }
 
@@ -87,6 +89,9 @@ export interface Batch extends NewBatch {
   readonly chunks: number
   /** Numbers of the chunks that have errors. */
   readonly errorChunks: readonly number[]
+  /** Checksums of the parts of the results, and of the errors of `errorChunks`. */
+  readonly resultSums: readonly number[]
+  readonly errorSums: readonly number[]
   /** Bytes of the results and errors that are stored. */
   readonly resultBytes: number
   /** Columns that no model knows. */
@@ -99,13 +104,13 @@ export interface Batch extends NewBatch {
 export interface UnknownColumns {
   /** The first ones, each cut off at a bound. */
   readonly names: readonly string[]
-  /** How many more there are. */
+  /** Number of more. */
   readonly more: number
 }
 
 export const NO_UNKNOWN_COLUMNS: UnknownColumns = { names: [], more: 0 }
 
-/** What a chunk adds to a batch. */
+/** Counts that a chunk adds to a batch. */
 export interface BatchStep {
   readonly batchId: string
   /** Number of this chunk: it is stored only in its turn. */
@@ -116,7 +121,9 @@ export interface BatchStep {
   readonly nextRequestId: string
   readonly position: BatchPosition
   readonly counts: BatchCounts
-  readonly hasErrors: boolean
+  /** Checksums of its results, and of its errors if it has any. */
+  readonly resultSum: number
+  readonly errorSum: number | null
   readonly bytes: number
   readonly unknownColumns: UnknownColumns
 }

@@ -1,26 +1,27 @@
-import { AppError, type ErrorCode } from '../errors.ts'
-import { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
-import { RecordWriter } from '../score-log/record/record-writer.ts'
-import { FRAME_HEADER_BYTES } from '../score-log/spool/frames.ts'
-import { assignModel, CHAMPION, modelAt } from '../scoring/assign-model.ts'
-import type { ChallengerFailures } from '../scoring/challenger-failures.ts'
+import { isUnmatched, type ModelScore, WrittenCategories } from '../../engine/index.ts'
+import { AppError, type ErrorCode } from '../../errors.ts'
+import { RecordWriter } from '../../log/record/record-writer.ts'
+import { FRAME_HEADER_BYTES } from '../../log/spool/frames.ts'
+import { Utf8Writer } from '../../platform/bytes/utf8-writer.ts'
+import { assignModel, CHAMPION, modelAt } from '../../scoring/assign-model.ts'
+import type { ChallengerFailures } from '../../scoring/challenger-failures.ts'
 import {
   type Evaluation,
   scoreOnAllModels,
   shadowScores,
   validateAgainstAll,
-} from '../scoring/evaluate-models.ts'
-import { InputViolations } from '../scoring/input-violations.ts'
-import { logResults } from '../scoring/log-entry.ts'
-import type { ServingDeployment } from '../scoring/serving.ts'
-import { isWithoutWarnings } from '../scoring/warnings.ts'
+} from '../../scoring/evaluate-models.ts'
+import { InputViolations } from '../../scoring/input-violations.ts'
+import { logResults } from '../../scoring/log-entry.ts'
+import type { ServingDeployment } from '../../scoring/serving.ts'
+import { isWithoutWarnings } from '../../scoring/warnings.ts'
 import type { BatchOptions } from './batch.ts'
 import type { FileRecord, ReadFeatures, Records } from './input/record.ts'
 import { newResultWriter } from './results/new-writer.ts'
 import type { ResultChunk, ResultRow } from './results/result-writer.ts'
 
 /** A chunk as it is to be stored. */
-export interface ScoredChunk {
+interface ScoredChunk {
   readonly results: Uint8Array
   /** Lines of JSON; empty without errors. */
   readonly errors: Uint8Array
@@ -29,12 +30,14 @@ export interface ScoredChunk {
   readonly scored: number
   readonly faulty: number
   readonly warned: number
+  /** See `BatchCounts`. */
+  readonly unmatched: Readonly<Record<string, number>>
 }
 
 interface ChunkFacts {
   readonly requestId: string
   readonly scoredAtMs: number
-  /** Whether it is the first of the file. */
+  /** True if it is the first of the file. */
   readonly isFirst: boolean
 }
 
@@ -84,16 +87,17 @@ export class ChunkScorer {
     return Math.max(1, Math.floor(LOG_BYTES / bytes))
   }
 
-  /** What the columns of a file mean; the champion's type of a feature goes first. */
+  /** The meaning of the columns of a file; the champion's type of a feature goes first. */
   get features(): ReadFeatures {
     const { champion, challengers } = this.deployment
     const models = [champion, ...challengers.flatMap(({ serving }) => serving ?? [])]
-    const isNumeric = new Map<string, boolean>()
+    const categories = new Map<string, WrittenCategories | null>()
     for (const { modelScore } of models.toReversed()) {
-      for (const feature of modelScore.model.features)
-        isNumeric.set(feature.name, feature.isNumeric)
+      for (const { name, isNumeric, categories: table } of modelScore.model.features) {
+        categories.set(name, isNumeric ? null : new WrittenCategories(table.map.keys()))
+      }
     }
-    return { isNumeric, idField: this.options.idField, isStrict: this.isStrict }
+    return { categories, idField: this.options.idField, isStrict: this.isStrict }
   }
 
   /** Scores one chunk. */
@@ -124,7 +128,7 @@ export class ChunkScorer {
     const model = modelAt(deployment, served)
     const writer = newResultWriter(
       options.results,
-      this.chunkOf({ requestId, isFirst }, served, records),
+      this.makeChunk({ requestId, isFirst }, served, records),
     )
     const errors = new ErrorLines()
     log.clear()
@@ -132,6 +136,7 @@ export class ChunkScorer {
     let violations = new InputViolations(this.isStrict)
     let scored = 0
     let warned = 0
+    const unmatched = new Map<string, number>()
     for (const record of records) {
       if (!hasApplicant(record)) {
         errors.add(record, 'invalid_request', record.fault ?? 'the line has no applicant')
@@ -151,21 +156,23 @@ export class ChunkScorer {
       }
       writer.add({ record, index: scored, shadowText: shadowScores(evaluation) })
       this.logRow(evaluation, record)
-      if (!isWithoutWarnings(model.modelScore, 'batch')) warned++
+      if (!isWithoutWarnings(model.modelScore, record.applicant, 'batch')) warned++
+      countUnmatched(unmatched, model.modelScore)
       scored++
     }
     const latencyMs = performance.now() - startedAtMs
     log.end({ scoredAtMs, latencyMs, bucket, served: served + 1, isBatch: true })
     const payload = scored === 0 ? null : Buffer.from(log.frames().subarray(FRAME_HEADER_BYTES))
     const faulty = records.length - scored
-    return { results: writer.end(), errors: errors.bytes(), payload, scored, faulty, warned }
+    const counts = { scored, faulty, warned, unmatched: Object.fromEntries(unmatched) }
+    return { results: writer.end(), errors: errors.bytes(), payload, ...counts }
   }
 
   private logRow(evaluation: Evaluation, { id }: FileRecord): void {
     logResults(this.log, evaluation, id, 'batch')
   }
 
-  private chunkOf(
+  private makeChunk(
     { requestId, isFirst }: Pick<ChunkFacts, 'requestId' | 'isFirst'>,
     served: number,
     records: Records,
@@ -189,6 +196,14 @@ const WHOLE_LINE = { property: '', index: null } as const
 
 function hasApplicant(record: FileRecord): record is ResultRow['record'] {
   return record.applicant !== null
+}
+
+function countUnmatched(counts: Map<string, number>, modelScore: ModelScore): void {
+  if (modelScore.unmatchedCount === 0) return
+  for (const { name, index } of modelScore.model.features) {
+    if (!isUnmatched(modelScore.readOutcome(index))) continue
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
 }
 
 /** The errors of a chunk, as lines of JSON. */

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 
 /** The free room of the disks that the files of batches are on. */
 export class DiskRoom {
-  /** What must stay free. */
+  /** Bytes that must stay free. */
   readonly reserveBytes: number
   private readonly disks: ReadonlyArray<() => Promise<number>>
 
@@ -12,7 +12,7 @@ export class DiskRoom {
     this.reserveBytes = reserveBytes
   }
 
-  /** Whether so many further bytes leave the reserve on each disk. */
+  /** Tells whether so many further bytes leave the reserve on each disk. */
   async has(bytes: number): Promise<boolean> {
     for (const freeBytes of this.disks) {
       // One that is away has no room to tell of: its use reports it.

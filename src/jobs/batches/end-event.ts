@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
-import { insertEvent } from '../outbox/writer.ts'
-import { rowsOf, type Transaction } from '../platform/db/client.ts'
-import { parseStoredJson } from '../platform/json.ts'
-import { epochMs } from '../rollups/rollup-rows.ts'
+import { insertEvent } from '../../identity/outbox/writer.ts'
+import { epochMs } from '../../log/rollups/rollup-rows.ts'
+import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { parseStoredJson } from '../../platform/json.ts'
 
 interface EndRow {
   readonly team_id: string
@@ -22,7 +22,7 @@ interface EndRow {
  * it can quote a name from the file.
  */
 export async function tellBatchEnded(tx: Transaction, batchId: string): Promise<void> {
-  const [row] = await rowsOf<EndRow>(
+  const [row] = await queryRows<EndRow>(
     tx,
     sql`select b.team_id, b.deployment_id, b.environment, j.status, b.scored::float8 as scored,
         b.errors::float8 as errors, b.warned::float8 as warned,

@@ -1,12 +1,7 @@
 import type { ErasedReference } from './process-messages.ts'
+import type { BatchStore } from './store.ts'
 
-/** What a run needs from the database to leave out what is erased. */
-export interface ErasedReferenceStore {
-  /** The number of the newest erasure of all teams; 0 without any. */
-  newestErasure(): Promise<number>
-  /** Erasures of a team after the one of this number, in the order of their numbers. */
-  erasedAfter(teamId: string, number: number, limit: number): Promise<readonly NumberedErasure[]>
-}
+type Erasures = Pick<BatchStore, 'newestErasure' | 'erasedAfter'>
 
 export interface NumberedErasure extends ErasedReference {
   readonly number: number
@@ -21,14 +16,14 @@ const PORTION = 1_000
  * nothing: a chunk has thousands of references.
  */
 export class RunErasures {
-  private readonly store: ErasedReferenceStore
+  private readonly store: Erasures
   private readonly teamId: string
   private readonly handOn: (references: readonly ErasedReference[]) => void
   private newest = 0
 
   /** @param handOn gives erased references to the process */
   constructor(
-    store: ErasedReferenceStore,
+    store: Erasures,
     teamId: string,
     handOn: (references: readonly ErasedReference[]) => void,
   ) {

@@ -1,13 +1,16 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
 import {
   type ObjectInfo,
   type ObjectStore,
   ObjectStoreError,
   type ObjectStoreFailure,
   READ_BYTES_MAX,
-} from '../platform/object-store/object-store.ts'
-import { bytesSource } from '../platform/object-store/sources.ts'
+} from '../../platform/object-store/object-store.ts'
+import { bytesSource } from '../../platform/object-store/sources.ts'
+import type { Batch } from './batch.ts'
+import { checkedReads, checksumAfter } from './checksums.ts'
 import type { ReadBytes } from './input/record.ts'
+import type { StoredPart } from './parts.ts'
 import type { ReceivedFile } from './uploads.ts'
 
 /** Bytes of one read of results: what a download holds in memory. */
@@ -21,11 +24,22 @@ const PORTION_BYTES = 1024 * 1024
 export class BatchFiles {
   private readonly store: Promise<ObjectStore>
   private readonly place: () => Promise<string>
+  private readonly onDamaged: (damage: BatchDamage) => void
+  /** Readings that met damaged bytes, by what they are of. */
+  readonly damages = { input: 0, results: 0, errors: 0 }
 
-  /** @param place throws AppError `unavailable` while the store is not the one of the start */
-  constructor(store: Promise<ObjectStore>, place: () => Promise<string>) {
+  /**
+   * @param place throws AppError `unavailable` while the store is not the one of the start
+   * @param onDamaged receives what was read and is not what was written
+   */
+  constructor(
+    store: Promise<ObjectStore>,
+    place: () => Promise<string>,
+    onDamaged: (damage: BatchDamage) => void = () => undefined,
+  ) {
     this.store = store
     this.place = place
+    this.onDamaged = onDamaged
   }
 
   /**
@@ -53,26 +67,46 @@ export class BatchFiles {
   }
 
   /**
-   * Reads ranges of a part of the results.
-   *
-   * @throws AppError `batch_not_found` if the part is not there, or becomes another one
+   * Reads ranges of a file that was sent. It fails with `unavailable` where the file is not the one
+   * that was received.
    */
-  async part(key: string): Promise<{ readonly bytes: number; readonly read: ReadBytes }> {
+  checkedReader({ id, input }: Pick<Batch, 'id' | 'input'>, sums: readonly number[]): ReadBytes {
+    const { key, bytes: fileBytes, version } = input
+    const damaged = (from: number, cause?: unknown) =>
+      this.damaged(
+        { batchId: id, kind: 'input', part: `byte ${from} on` },
+        `the file that was sent for batch ${id} is damaged in the store, at byte ${from} or after it: send it again`,
+        cause,
+      )
+    const read: ReadBytes = (from, bytes) =>
+      this.read(key, { from, bytes, version }, (cause) => damaged(from, cause))
+    return checkedReads(read, { fileBytes, sums, damaged })
+  }
+
+  /**
+   * Reads ranges of a part of results or errors. The whole part is read and checked before.
+   *
+   * @throws AppError `batch_not_found` if the part is not there, or becomes another one;
+   *   `unavailable` if it is damaged
+   */
+  async part({ batchId, kind, number, key, sum }: StoredPart): Promise<OpenPart> {
     const info = await this.head(key)
     if (info === null) throw partChanged()
     const { bytes, version } = info
-    return {
-      bytes,
-      read: (from, length) => this.read(key, { from, bytes: length, version }, partChanged),
-    }
+    const read: ReadBytes = (from, length) =>
+      this.read(key, { from, bytes: length, version }, partChanged)
+    let found = 0
+    for await (const portion of listPortions({ bytes, read })) found = checksumAfter(portion, found)
+    if (found === sum) return { bytes, read }
+    throw this.damaged(
+      { batchId, kind, part: `part ${number}` },
+      `part ${number} of the ${kind} of batch ${batchId} is damaged in the store: ask the operator to restore it, or score the file again`,
+    )
   }
 
-  /** The bytes of a part of the results, portion by portion; throws as `part` does. */
-  async *portions(key: string): AsyncGenerator<Buffer> {
-    const { bytes, read } = await this.part(key)
-    for (let at = 0; at < bytes; at += PORTION_BYTES) {
-      yield await read(at, Math.min(PORTION_BYTES, bytes - at))
-    }
+  /** The bytes of a part of results or errors, portion by portion; throws as `part` does. */
+  async *portions(part: StoredPart): AsyncGenerator<Buffer> {
+    yield* listPortions(await this.part(part))
   }
 
   /**
@@ -93,7 +127,7 @@ export class BatchFiles {
   }
 
   /** Stores a file that was received. */
-  async add(key: string, file: ReceivedFile): Promise<ObjectInfo> {
+  async add(key: string, file: Pick<ReceivedFile, 'source'>): Promise<ObjectInfo> {
     await this.place()
     const info = await this.asked(async (store) => {
       await store.put(key, file.source)
@@ -105,6 +139,12 @@ export class BatchFiles {
 
   async close(): Promise<void> {
     await this.store.then((store) => store.close()).catch(() => undefined)
+  }
+
+  private damaged(damage: BatchDamage, message: string, cause?: unknown): AppError {
+    this.damages[damage.kind]++
+    this.onDamaged(damage)
+    return new AppError('unavailable', message, { cause, isLasting: true })
   }
 
   private async read(
@@ -137,7 +177,26 @@ export class BatchFiles {
   }
 }
 
-/** What failures of the store mean to callers. */
+/** A stored part that is not what was written. */
+interface BatchDamage {
+  readonly batchId: string
+  readonly kind: 'input' | 'results' | 'errors'
+  /** Where in the input, or which of the parts. */
+  readonly part: string
+}
+
+interface OpenPart {
+  readonly bytes: number
+  readonly read: ReadBytes
+}
+
+async function* listPortions({ bytes, read }: OpenPart): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes; at += PORTION_BYTES) {
+    yield await read(at, Math.min(PORTION_BYTES, bytes - at))
+  }
+}
+
+/** Errors that callers get for failures of the store. */
 type Errors = Partial<Record<ObjectStoreFailure, (cause?: unknown) => AppError>>
 
 /** The file is not the one that the batch was made for. */

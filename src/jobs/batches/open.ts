@@ -1,16 +1,15 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Logger } from 'pino'
-import { AppError } from '../errors.ts'
-import type { OpenJobs } from '../jobs/open.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Database } from '../platform/db/client.ts'
-import type { EventLoopWatch } from '../platform/event-loop.ts'
-import { objectLocationOf } from '../platform/object-store/locations.ts'
-import type { ObjectStore } from '../platform/object-store/object-store.ts'
-import { openObjectStore } from '../platform/object-store/open-object-store.ts'
-import { type ObjectStoreConfig, s3SettingsOf } from '../platform/object-store/settings.ts'
-import type { ServingStore } from '../scoring/model-cache.ts'
+import { AppError } from '../../errors.ts'
+import type { Deps } from '../../platform/deps.ts'
+import { errorFacts } from '../../platform/error-facts.ts'
+import type { EventLoopWatch } from '../../platform/event-loop.ts'
+import { parseObjectLocation } from '../../platform/object-store/locations.ts'
+import type { ObjectStore } from '../../platform/object-store/object-store.ts'
+import { openObjectStore } from '../../platform/object-store/open-object-store.ts'
+import { type ObjectStoreConfig, readS3Settings } from '../../platform/object-store/settings.ts'
+import type { ServingStore } from '../../scoring/model-cache.ts'
+import type { OpenJobs } from '../open.ts'
 import { BATCH_JOB } from './batch.ts'
 import { DiskRoom, localDisk } from './disk-room.ts'
 import { BatchFiles } from './files.ts'
@@ -18,13 +17,13 @@ import { StorePlace } from './place.ts'
 import { BatchRunner } from './run.ts'
 import { BatchService } from './service.ts'
 import type { BatchConfig } from './settings.ts'
-import { PostgresBatchStore } from './store.ts'
+import { BatchStore } from './store.ts'
 import { TeamFolderStore } from './team-folder-store.ts'
 import { BatchUpkeep } from './upkeep.ts'
 import { Uploads } from './uploads.ts'
 
-/** What the process gives beside the parts that its jobs share. */
-export interface BatchOrigins {
+interface BatchesOptions {
+  readonly jobs: OpenJobs
   readonly config: BatchConfig & ObjectStoreConfig & { readonly spoolKeepMs: number }
   /** The data directory. */
   readonly path: string
@@ -33,20 +32,12 @@ export interface BatchOrigins {
   readonly loop: Pick<EventLoopWatch, 'isLate'>
 }
 
-interface BatchesOptions extends BatchOrigins {
-  readonly db: Database
-  /** Bounds the calls of a store, see `guardStore`. */
-  readonly guarded: <Store extends object>(store: Store) => Store
-  readonly jobs: OpenJobs
-  readonly clock: Clock
-  readonly log: Logger
-  readonly factsOf: (error: unknown) => object
-}
-
 /** Files that are scored, and the work on them. */
 export interface OpenBatches {
   readonly service: BatchService
   readonly upkeep: { readonly failures: number }
+  /** Readings of stored parts that failed because the part is damaged, by what they are of. */
+  readonly damages: Readonly<Record<string, number>>
   /** Ends the work; the jobs must have ended. */
   close(): Promise<void>
 }
@@ -54,8 +45,11 @@ export interface OpenBatches {
 const RETRY_MS = 10_000
 
 /** Wires batches, and begins to run their jobs as soon as their store answers. */
-export function openBatches(options: BatchesOptions): OpenBatches {
-  const { db, guarded, config, path, serving, jobs, clock, log, factsOf } = options
+export function openBatches(
+  { db, guarded, clock, log }: Deps,
+  options: BatchesOptions,
+): OpenBatches {
+  const { config, path, serving, jobs } = options
   const { batchRecordsMax: recordsMax, batchTeamBytesMax: teamBytesMax } = config
   const opened = openStore(config, path)
   // Each use reports it.
@@ -64,18 +58,21 @@ export function openBatches(options: BatchesOptions): OpenBatches {
   const objects = opened.then((store) => store.objects)
   objects.catch(() => undefined)
   const place = new StorePlace(objects).name
-  const files = new BatchFiles(objects, place)
+  const files = new BatchFiles(objects, place, (damage) =>
+    log.error(damage, 'a stored part of a batch is damaged'),
+  )
   const received = new Uploads(join(path, 'uploads'), room)
-  const store = guarded(new PostgresBatchStore(db))
+  const store = guarded(new BatchStore(db))
   const onFailed = (error: unknown, batchId: string | null) =>
     log.warn(
-      { ...(batchId !== null && { batchId }), err: factsOf(error) },
+      { ...(batchId !== null && { batchId }), err: errorFacts(error) },
       'files of batches could not be looked after',
     )
   const runner = new BatchRunner({
     store,
     files,
     models: serving,
+    clock,
     room,
     recordsMax,
     teamBytesMax,
@@ -98,7 +95,7 @@ export function openBatches(options: BatchesOptions): OpenBatches {
       const name = await place()
       if (isClosed) return
       jobs.start({ [BATCH_JOB]: runner.run }, name)
-      upkeep.start()
+      upkeep.periodic.start()
     } catch (error) {
       upkeep.failures++
       onFailed(error, null)
@@ -122,10 +119,11 @@ export function openBatches(options: BatchesOptions): OpenBatches {
   return {
     service,
     upkeep,
+    damages: files.damages,
     close: async () => {
       isClosed = true
       clearTimeout(retry)
-      await upkeep.close()
+      await upkeep.periodic.close()
       await files.close()
     },
   }
@@ -141,9 +139,9 @@ interface OpenStore {
 async function openStore(config: BatchesOptions['config'], dataDir: string): Promise<OpenStore> {
   const own = localDisk(dataDir)
   const reserveBytes = config.batchFreeBytesMin
-  const location = config.batchStore === null ? null : objectLocationOf(config.batchStore)
+  const location = config.batchStore === null ? null : parseObjectLocation(config.batchStore)
   if (config.batchStore !== null && location?.kind !== 'directory') {
-    const objects = await openObjectStore(config.batchStore, s3SettingsOf(config))
+    const objects = await openObjectStore(config.batchStore, readS3Settings(config))
     return { objects, room: new DiskRoom([own], reserveBytes) }
   }
   const directory = join(dataDir, 'batches')

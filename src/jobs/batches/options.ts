@@ -1,5 +1,5 @@
-import type { UploadBatchQuery } from '../../schemas/batches.ts'
-import { AppError } from '../errors.ts'
+import type { UploadBatchQuery } from '../../../schemas/batches.ts'
+import { AppError } from '../../errors.ts'
 import type { BatchFormat, BatchOptions } from './batch.ts'
 import { DEFAULT_ID_FIELD } from './input/csv-form.ts'
 
@@ -14,7 +14,7 @@ const ENDINGS: Readonly<Record<string, BatchFormat>> = {
 }
 
 /** All options of a batch, with their defaults. */
-export function optionsOf(format: BatchFormat, given: GivenOptions): BatchOptions {
+export function makeOptions(format: BatchFormat, given: GivenOptions): BatchOptions {
   return {
     format,
     results: given.results ?? format,

@@ -1,8 +1,8 @@
-import { AppError } from '../errors.ts'
-import { randomBase62 } from '../platform/ids/base62.ts'
-import { type ObjectStore, ObjectStoreError } from '../platform/object-store/object-store.ts'
-import { readObject } from '../platform/object-store/read-object.ts'
-import { bytesSource } from '../platform/object-store/sources.ts'
+import { AppError } from '../../errors.ts'
+import { randomBase62 } from '../../platform/ids/base62.ts'
+import { type ObjectStore, ObjectStoreError } from '../../platform/object-store/object-store.ts'
+import { readObject } from '../../platform/object-store/read-object.ts'
+import { bytesSource } from '../../platform/object-store/sources.ts'
 
 const KEY = '_place'
 const CHARS = 20
@@ -30,7 +30,7 @@ export class StorePlace {
   readonly name = async (): Promise<string> => {
     try {
       const store = await this.store
-      if (this.found === '') this.found = await nameOf(store)
+      if (this.found === '') this.found = await formatName(store)
       else if ((await readName(store)) !== this.found) {
         const message = 'the store has not the name that it had: its volume is not mounted'
         throw new ObjectStoreError('away', message)
@@ -42,7 +42,7 @@ export class StorePlace {
   }
 }
 
-async function nameOf(store: ObjectStore): Promise<string> {
+async function formatName(store: ObjectStore): Promise<string> {
   if ((await store.head(KEY)) === null) {
     await store.put(KEY, bytesSource(Buffer.from(randomBase62(CHARS)))).catch((error: unknown) => {
       // Another replica was first.

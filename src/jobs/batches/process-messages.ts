@@ -1,9 +1,9 @@
-import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
-import type { StoredSpec } from '../scoring/make-serving.ts'
-import type { DeploymentState } from '../scoring/serving.ts'
+import type { DrainedBlock } from '../../log/blocks/encode-blocks.ts'
+import type { StoredSpec } from '../../scoring/make-serving.ts'
+import type { DeploymentState } from '../../scoring/serving.ts'
 import type { BatchOptions, BatchPosition, UnknownColumns } from './batch.ts'
 
-/** What the thread of a batch begins with. */
+/** The start message of the thread of a batch. */
 export interface BatchTask {
   readonly batchId: string
   readonly by: string
@@ -13,7 +13,7 @@ export interface BatchTask {
   readonly options: BatchOptions
   readonly fileBytes: number
   readonly position: BatchPosition
-  /** Whether nothing of the file is done. */
+  /** True if nothing of the file is done. */
   readonly isAtStart: boolean
 }
 
@@ -24,7 +24,7 @@ export interface ErasedReference {
   readonly untilMs: number
 }
 
-/** What the service asks of the thread. */
+/** Messages of the service to the thread. */
 export type ToThread =
   | { readonly kind: 'score'; readonly requestId: string; readonly scoredAtMs: number }
   /** Known from now on, beside those before. */
@@ -32,19 +32,19 @@ export type ToThread =
   /** Encodes the log of a chunk again, without what is erased by now. */
   | { readonly kind: 'encode'; readonly requestId: string }
 
-/** What the service asks of the process, which passes on what is for its thread. */
+/** Messages of the service to the process, which passes on what is for its thread. */
 export type ToProcess =
   | { readonly kind: 'open'; readonly task: BatchTask; readonly memoryBytesMax: number }
   | ToThread
 
-/** What the thread says, and the process about it. */
+/** Messages of the thread and of its process, and the process about it. */
 export type FromProcess =
   /** The answer comes by a pipe, see `byte-pipe.ts`. */
   | {
       readonly kind: 'read'
       readonly from: number
       readonly bytes: number
-      /** What is being read, such as a column of a row group; null: no part of it. */
+      /** The part that is being read, such as a column of a row group; null: no part of it. */
       readonly place: string | null
     }
   | { readonly kind: 'chunk'; readonly chunk: HandedPortion | null }
@@ -55,7 +55,7 @@ export type FromProcess =
 
 export interface ProcessFailure {
   readonly kind: 'failed'
-  /** What failed. */
+  /** The failed part. */
   readonly of: Exclude<ToThread['kind'], 'erased'>
   readonly code: string
   readonly message: string
@@ -67,10 +67,14 @@ interface PortionFacts {
   readonly scored: number
   readonly faulty: number
   readonly warned: number
+  readonly unmatched: Readonly<Record<string, number>>
   readonly position: BatchPosition
   readonly unknownColumns: UnknownColumns
   /** Records of the whole file, where it is known. */
   readonly total: number | null
+  /** Checksums of results and errors, where they are made: on the way nothing may change. */
+  readonly resultSum: number
+  readonly errorSum: number
 }
 
 /** A chunk whose results, then its errors, come by the pipe. */
@@ -82,7 +86,7 @@ export interface HandedPortion extends PortionFacts {
 /** A chunk with its results and errors. */
 export interface ScoredPortion extends PortionFacts {
   readonly requestId: string
-  /** How often erased references went to the process before it was scored. */
+  /** Number of times that erased references went to the process before it was scored. */
   readonly erasures: number
   readonly results: Uint8Array
   readonly errors: Uint8Array

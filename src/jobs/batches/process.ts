@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { QUICK_START } from '../platform/quick-start-argv.ts'
+import { QUICK_START } from '../../platform/quick-start-argv.ts'
 import type { BatchTask, FromProcess, ToProcess } from './process-messages.ts'
 
 /**

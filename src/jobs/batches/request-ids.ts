@@ -1,10 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { idOfDigest } from '../platform/ids/ids.ts'
+import { idOfDigest } from '../../platform/ids/ids.ts'
 import type { Batch } from './batch.ts'
 
 const SEED_BYTES = 32
 
-/** What the request ids of a new batch follow from; it never leaves the database. */
+/** Returns what the request ids of a new batch follow from; it never leaves the database. */
 export function newRequestSeed(): string {
   return randomBytes(SEED_BYTES).toString('base64url')
 }
@@ -25,7 +25,6 @@ export function requestOfChunk({
   chunks,
   position,
 }: Pick<Batch, 'id' | 'requestSeed' | 'createdAt' | 'chunks' | 'position'>): string {
-  if (requestSeed === null) throw new Error('the batch has no seed for its requests')
   const digest = createHmac('sha256', Buffer.from(requestSeed, 'base64url'))
     .update(`${id} ${chunks} ${position.offset}`)
     .digest()

@@ -5,19 +5,22 @@ import {
   BatchList,
   Batch as BatchSchema,
   StartBatchRequest,
-} from '../../schemas/batches.ts'
-import { errorResponses } from '../../schemas/errors.ts'
-import { OUTCOME_SENDERS } from '../access/caller.ts'
-import { provenCaller } from '../access/request-caller.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
-import { sendList } from '../http/list.ts'
-import { sendChunks } from '../http/text-stream.ts'
-import { formatOfPath, optionsOf } from './options.ts'
+} from '../../../schemas/batches.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { OUTCOME_READERS, OUTCOME_SENDERS } from '../../http/access/caller.ts'
+import { provenCaller } from '../../http/access/request-caller.ts'
+import { readBodyLimit } from '../../http/body-limit.ts'
+import { sendList } from '../../http/list.ts'
+import { fileHeaders } from '../../http/reply.ts'
+import { sendChunks } from '../../http/text-stream.ts'
+import type { AuditLogService } from '../../identity/audit/service.ts'
+import { formatOfPath, makeOptions } from './options.ts'
 import { batchFields } from './response.ts'
 import type { BatchService, ResultFile } from './service.ts'
 
 interface BatchRouteOptions {
   readonly batches: BatchService
+  readonly auditLog: Pick<AuditLogService, 'note'>
 }
 
 const BODY_BYTES_MAX = 16 * 1024
@@ -33,9 +36,9 @@ const TYPES: Readonly<Record<ResultFile['format'], string>> = {
 /** Files that are scored: starting with a file of the store, progress, results. */
 export const batchRoutes: FastifyPluginAsyncTypebox<BatchRouteOptions> = async (
   app,
-  { batches },
+  { batches, auditLog },
 ) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/batches',
@@ -53,7 +56,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchRouteOptions> = async (
     async (request, reply) => {
       const { deployment, input, ...options } = request.body
       const format = input.format ?? formatOfPath(input.path)
-      const order = { deploymentId: deployment, options: optionsOf(format, options) }
+      const order = { deploymentId: deployment, options: makeOptions(format, options) }
       const claim = request.keyed?.claim ?? null
       const batch = await batches.start(provenCaller(request), order, input.path, claim)
       return reply.code(202).send(batchFields(batch))
@@ -67,7 +70,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchRouteOptions> = async (
         querystring: BatchesQuery,
         response: { 200: BatchList, ...errorResponses(400, 401, 403) },
       },
-      config: { operation: 'batches.list', access },
+      config: { operation: 'batches.list', access: OUTCOME_READERS },
     },
     (request, reply) => {
       const caller = provenCaller(request)
@@ -85,7 +88,7 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchRouteOptions> = async (
         params: BatchParams,
         response: { 200: BatchSchema, ...errorResponses(401, 403, 404) },
       },
-      config: { operation: 'batches.get', access },
+      config: { operation: 'batches.get', access: OUTCOME_READERS },
     },
     async (request) => batchFields(await batches.get(provenCaller(request), request.params.id)),
   )
@@ -110,18 +113,16 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchRouteOptions> = async (
           params: BatchParams,
           response: { 200: Type.String(), ...errorResponses(401, 403, 404, 409) },
         },
-        config: { operation: `batches.${what}`, access },
+        config: { operation: `batches.${what}`, access: OUTCOME_READERS },
       },
       async (request, reply) => {
         const { id } = request.params as { id: string }
-        const { format, chunks } = await batches[what](provenCaller(request), id)
+        const caller = provenCaller(request)
+        const { format, chunks } = await batches[what](caller, id)
+        await auditLog.note(caller, { action: `batch.read_${what}`, subject: id })
         return sendChunks(reply, chunks, {
           what: `the ${what} of a batch`,
-          headers: {
-            'content-type': TYPES[format],
-            'content-disposition': `attachment; filename="${what}.${format}"`,
-            'x-content-type-options': 'nosniff',
-          },
+          headers: fileHeaders(TYPES[format], `${what}.${format}`),
         })
       },
     )

@@ -1,53 +1,51 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { AppError } from '../errors.ts'
-import { type JobHandler, type JobProgress, type JobRun, OperatorError } from '../jobs/job.ts'
-import { timeOfId } from '../platform/ids/ids.ts'
-import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
-import { ErasuresMovedError } from '../score-log/erasure/erasure-list.ts'
-import type { ModelStore, StoredSpec } from '../scoring/make-serving.ts'
+import { AppError } from '../../errors.ts'
+import { auditRecord, SERVICE } from '../../identity/audit/record.ts'
+import { ErasuresMovedError } from '../../log/erasure/erasure-list.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { timeOfId } from '../../platform/ids/ids.ts'
+import type { ModelSource, StoredSpec } from '../../scoring/make-serving.ts'
+import {
+  type JobHandler,
+  type JobProgress,
+  type JobRun,
+  JobStopped,
+  OperatorError,
+  type StopCode,
+} from '../job.ts'
 import type { Batch, BatchStep } from './batch.ts'
 import { free } from './byte-pipe.ts'
 import type { DiskRoom } from './disk-room.ts'
-import { type ErasedReferenceStore, RunErasures } from './erasures.ts'
+import { RunErasures } from './erasures.ts'
 import type { BatchFiles } from './files.ts'
 import { invalidFile, quoted } from './input/record.ts'
 import { errorKey, resultKey } from './parts.ts'
 import type { ScoredPortion } from './process-messages.ts'
-import { newRequestSeed, requestOfChunk } from './request-ids.ts'
+import { requestOfChunk } from './request-ids.ts'
+import { batchWarnings } from './response.ts'
 import { canJoin } from './results/parquet-join.ts'
 import { ProcessEndedError, ScoringProcess } from './scoring-process.ts'
-
-/** What a run needs from the database. */
-export interface BatchRunStore extends ErasedReferenceStore {
-  /** The batch, which has a seed for its requests: this one, unless it has one already. */
-  begin(batchId: string, requestSeed: string): Promise<Batch | null>
-  /** Bytes of the uploads and results of a team. */
-  storedBytes(teamId: string): Promise<number>
-  /**
-   * Puts a chunk into the score log and moves the batch over it, in one transaction.
-   *
-   * @param written made with this version of the list of erasures
-   * @returns false without a change if it is not the chunk's turn, or the job has ended
-   * @throws ErasuresMovedError
-   */
-  commit(
-    step: BatchStep,
-    written: { blocks: readonly DrainedBlock[]; erasures: number },
-  ): Promise<boolean>
-}
+import type { BatchStore } from './store.ts'
 
 interface BatchRunnerOptions {
-  readonly store: BatchRunStore
+  readonly store: BatchStore
   readonly files: BatchFiles
-  readonly models: ModelStore
+  readonly models: ModelSource
+  readonly clock: Clock
   /** Room on the disks with files and results. */
   readonly room: () => Promise<DiskRoom>
   /** Most applicants of a file. */
   readonly recordsMax: number
-  /** What a team may have in the store. */
+  /** Bytes that a team may have in the store. */
   readonly teamBytesMax: number
-  /** Whether requests wait: the next chunk then waits, too. */
+  /** Tells whether requests wait: the next chunk then waits, too. */
   readonly isBusy: () => boolean
+}
+
+const STOPPED: Readonly<Record<StopCode, string>> = {
+  key_revoked:
+    'the key or service account that sent the file was revoked: send it with another one',
+  deployment_inactive: 'the deployment was switched off: send the file again when it is on',
 }
 
 const NO_ROOM =
@@ -78,21 +76,21 @@ export class BatchRunner {
     /** The chunk at which the process has ended; null before it did. */
     let endedAt: number | null = null
     for (;;) {
-      const batch = await this.begin(batchId)
+      const batch = await this.find(batchId)
       try {
         return await this.runFrom(batch, run)
       } catch (error) {
         if (!(error instanceof ProcessEndedError)) throw error
         // What the file ends it ends again, at the same chunk.
-        const { chunks } = await this.begin(batchId)
+        const { chunks } = await this.find(batchId)
         if (chunks === endedAt) throw error
         endedAt = chunks
       }
     }
   }
 
-  private async begin(batchId: string): Promise<Batch> {
-    const batch = await this.options.store.begin(batchId, newRequestSeed())
+  private async find(batchId: string): Promise<Batch> {
+    const batch = await this.options.store.read(batchId)
     if (batch === null) throw new AppError('batch_not_found', 'the batch was removed')
     return batch
   }
@@ -106,14 +104,16 @@ export class BatchRunner {
         batchId,
         by: sender.by,
         state,
-        specs: await this.specsOf(batch),
+        specs: await this.listSpecs(batch),
         options,
         fileBytes: file.bytes,
         position,
         isAtStart: chunks === 0,
       },
-      read: files.reader(file.key, file.version),
-      fileName: nameOf(batch),
+      read: file.isUpload
+        ? files.checkedReader(batch, await store.inputSums(batchId))
+        : files.reader(file.key, file.version),
+      fileName: formatName(batch),
     })
     const handOn = scorer.erase.bind(scorer)
     const erasures = new RunErasures(store, sender.teamId, handOn)
@@ -126,18 +126,18 @@ export class BatchRunner {
   }
 
   private async scoreAll(batch: Batch, by: RunParts, run: JobRun): Promise<object> {
-    run.report(progressOf(batch, null))
+    run.report(makeProgress(batch, null))
     let now = batch
     let next = scored(by.scorer, batch.requestId ?? requestOfChunk(batch))
     for (;;) {
       const chunk = await untilAborted(next, run.signal)
-      if (chunk === null) return resultOf(now)
+      if (chunk === null) return makeResult(now)
       const { position } = chunk
       const nextRequestId = requestOfChunk({ ...now, chunks: now.chunks + 1, position })
       await this.giveWay()
       next = scored(by.scorer, nextRequestId)
       now = await this.store(now, { chunk, nextRequestId, by })
-      run.report(progressOf(now, chunk.total))
+      run.report(makeProgress(now, chunk.total))
     }
   }
 
@@ -157,6 +157,7 @@ export class BatchRunner {
     const { files, store } = this.options
     const { requestId, results, errors } = chunk
     const hasErrors = errors.length > 0
+    await this.refuseRevoked(batch)
     await this.checkBounds(batch, chunk)
     await files.write(resultKey(batch, batch.chunks), results)
     if (hasErrors) await files.write(errorKey(batch, batch.chunks), errors)
@@ -164,6 +165,7 @@ export class BatchRunner {
       scored: batch.counts.scored + chunk.scored,
       errors: batch.counts.errors + chunk.faulty,
       warned: batch.counts.warned + chunk.warned,
+      unmatched: added(batch.counts.unmatched, chunk.unmatched),
     }
     const step: BatchStep = {
       batchId: batch.id,
@@ -172,14 +174,15 @@ export class BatchRunner {
       nextRequestId,
       position: chunk.position,
       counts,
-      hasErrors,
+      resultSum: chunk.resultSum,
+      errorSum: hasErrors ? chunk.errorSum : null,
       bytes: results.length + errors.length,
       unknownColumns: chunk.unknownColumns,
     }
     for (;;) {
       try {
         const { version } = erasures
-        const blocks = await untilAborted(scorer.blocksOf(chunk), signal)
+        const blocks = await untilAborted(scorer.makeBlocks(chunk), signal)
         if (await store.commit(step, { blocks, erasures: version })) break
         // Another run has it, or nobody shall: that one, or the cancellation, decides.
         throw new AppError('unavailable', 'the batch was cancelled, or another run goes on with it')
@@ -198,6 +201,24 @@ export class BatchRunner {
       resultBytes: batch.resultBytes + step.bytes,
       unknownColumns: chunk.unknownColumns,
     }
+  }
+
+  /**
+   * Ends a batch whose key was revoked, or whose deployment was switched off, before a chunk is
+   * stored: what is stored by then stays.
+   *
+   * @throws JobStopped
+   */
+  private async refuseRevoked({ id, sender: { teamId } }: Batch): Promise<void> {
+    const { store, clock } = this.options
+    const code = await store.stopCode(id)
+    if (code === null) return
+    const message = STOPPED[code]
+    const change = { action: 'batch.cancel', subject: id, reason: message } as const
+    throw new JobStopped(
+      { code, message },
+      auditRecord({ userId: SERVICE, teamId }, change, clock.epochMs()),
+    )
   }
 
   /** Before a chunk is stored: what is stored by then stays. */
@@ -227,22 +248,32 @@ export class BatchRunner {
     }
   }
 
-  private async specsOf({ state }: Batch): Promise<Map<string, StoredSpec>> {
+  private async listSpecs({ state }: Batch): Promise<Map<string, StoredSpec>> {
     const ids = [state.championModelId, ...state.challengers.map(({ modelId }) => modelId)]
     const specs = new Map<string, StoredSpec>()
     for (const id of ids) {
-      const spec = await this.options.models.specOf(id)
+      const spec = await this.options.models.readSpec(id)
       if (spec !== null) specs.set(id, spec)
     }
     return specs
   }
 }
 
-/** What scores the chunks of a run, what it has to leave out, and when it ends early. */
+/** The scorer of the chunks of a run, what it has to leave out, and when it ends early. */
 interface RunParts {
   readonly scorer: ScoringProcess
   readonly erasures: RunErasures
   readonly signal: AbortSignal
+}
+
+function added(
+  counts: Readonly<Record<string, number>>,
+  more: Readonly<Record<string, number>>,
+): Record<string, number> {
+  // A feature may be called like a property of every object.
+  const sums = new Map(Object.entries(counts))
+  for (const [name, count] of Object.entries(more)) sums.set(name, (sums.get(name) ?? 0) + count)
+  return Object.fromEntries(sums)
 }
 
 /** The next chunk; its failure is thrown where it is awaited. */
@@ -266,7 +297,7 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
 }
 
 /** Applicants; how many there are in all follows from the part of the file that is done. */
-function progressOf(
+function makeProgress(
   { counts, position, input, options, progress }: Batch,
   total: number | null,
 ): JobProgress {
@@ -294,11 +325,12 @@ function checkParts({ chunks }: Batch, { results, total, scored, faulty }: Score
 }
 
 /** As errors call the file. */
-function nameOf({ input, sender }: Batch): string {
+function formatName({ input, sender }: Batch): string {
   if (input.isUpload) return 'the file that was sent'
   return `the file ${quoted(input.key.slice(sender.teamId.length + 1))}`
 }
 
-function resultOf({ counts, chunks }: Batch): object {
-  return { scored: counts.scored, errors: counts.errors, warned: counts.warned, parts: chunks }
+function makeResult(batch: Batch): object {
+  const { scored, errors, warned } = batch.counts
+  return { scored, errors, warned, parts: batch.chunks, warnings: batchWarnings(batch) }
 }

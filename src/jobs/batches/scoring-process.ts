@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { totalmem } from 'node:os'
 import type { Duplex } from 'node:stream'
-import { AppError, type ErrorCode } from '../errors.ts'
-import { QUICK_START } from '../platform/quick-start-argv.ts'
-import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
+import { AppError, type ErrorCode } from '../../errors.ts'
+import type { DrainedBlock } from '../../log/blocks/encode-blocks.ts'
+import { QUICK_START } from '../../platform/quick-start-argv.ts'
 import { BYTES_PIPE, HandedBytes, PipeEndedError, sendBytes } from './byte-pipe.ts'
 import { invalidFile, type ReadBytes } from './input/record.ts'
 import type {
@@ -27,7 +27,7 @@ interface ScoringProcessOptions {
 
 interface AskedChunk {
   readonly requestId: string
-  /** How often erased references went to the process before. */
+  /** Number of times that erased references went to the process before. */
   readonly erasures: number
   readonly answer: PromiseWithResolvers<ScoredPortion | null>
 }
@@ -60,13 +60,13 @@ export class ScoringProcess {
   private readonly ended: Promise<void>
   /** Why the file could not be read; the process does not know. */
   private readFailure: unknown = null
-  /** What was read last. */
+  /** The part that was read last. */
   private place: string | null = null
-  /** What the process was asked for and has not given. */
+  /** The chunk that the process was asked for and has not given. */
   private chunk: AskedChunk | null = null
   private encoded: PromiseWithResolvers<readonly DrainedBlock[]> | null = null
   private readonly handed: HandedBytes | null
-  /** How often erased references went to the process. */
+  /** Number of times that erased references went to the process. */
   private erasures = 0
 
   constructor(options: ScoringProcessOptions) {
@@ -123,7 +123,7 @@ export class ScoringProcess {
    *
    * @throws as `next`
    */
-  async blocksOf(chunk: ScoredPortion): Promise<readonly DrainedBlock[]> {
+  async makeBlocks(chunk: ScoredPortion): Promise<readonly DrainedBlock[]> {
     const { requestId, blocks, erasures } = chunk
     if (blocks.length === 0 || erasures === this.erasures) return blocks
     this.encoded = Promise.withResolvers()
@@ -142,7 +142,7 @@ export class ScoringProcess {
   private async take(message: FromProcess): Promise<void> {
     if (message.kind === 'read') {
       this.place = message.place
-      const bytes = await this.bytesOf(message)
+      const bytes = await this.readBytes(message)
       if (this.pipe?.writable === true) sendBytes(this.pipe, bytes)
     } else if (message.kind === 'chunk') await this.takeChunk(message.chunk)
     else if (message.kind === 'encoded') this.encoded?.resolve(revived(message.blocks))
@@ -150,11 +150,11 @@ export class ScoringProcess {
       this.fail(this.readFailure ?? this.overrunError(message.of))
     }
     // A chunk that was scored before stays whole.
-    else if (message.of === 'score') this.chunk?.answer.reject(this.errorOf(message))
-    else this.encoded?.reject(this.errorOf(message))
+    else if (message.of === 'score') this.chunk?.answer.reject(this.makeError(message))
+    else this.encoded?.reject(this.makeError(message))
   }
 
-  private errorOf({ code, message }: ProcessFailure): unknown {
+  private makeError({ code, message }: ProcessFailure): unknown {
     if (this.readFailure !== null) return this.readFailure
     // The code is one of the service's own: the thread has sent it.
     if (code !== 'internal_error') return new AppError(code as ErrorCode, message)
@@ -187,7 +187,13 @@ export class ScoringProcess {
     this.encoded?.reject(error)
   }
 
-  private async bytesOf({ from, bytes }: { from: number; bytes: number }): Promise<Buffer | null> {
+  private async readBytes({
+    from,
+    bytes,
+  }: {
+    from: number
+    bytes: number
+  }): Promise<Buffer | null> {
     try {
       if (bytes > READ_BYTES_MAX) throw new RangeError('the process asks for too many bytes')
       return await this.options.read(from, bytes)
@@ -248,14 +254,14 @@ function revived(blocks: readonly DrainedBlock[]): DrainedBlock[] {
     const { data, sums, referenceFilter, trees } = block
     return {
       ...block,
-      data: bufferOf(data),
-      sums: bufferOf(sums),
-      referenceFilter: referenceFilter === null ? null : bufferOf(referenceFilter),
-      trees: trees.map((tree) => ({ ...tree, root: bufferOf(tree.root) })),
+      data: toBuffer(data),
+      sums: toBuffer(sums),
+      referenceFilter: referenceFilter === null ? null : toBuffer(referenceFilter),
+      trees: trees.map((tree) => ({ ...tree, root: toBuffer(tree.root) })),
     }
   })
 }
 
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+function toBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)
 }

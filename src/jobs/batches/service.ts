@@ -1,12 +1,13 @@
-import type { Caller, Environment, IdempotencyClaim } from '../access/caller.ts'
-import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import { AppError, deploymentNotFound } from '../errors.ts'
-import { type JobService, OPEN_JOBS_MAX } from '../jobs/service.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isId, newId } from '../platform/ids/ids.ts'
-import { isObjectKey } from '../platform/object-store/object-store.ts'
-import type { Page, PageRequest } from '../platform/paging.ts'
-import type { DeploymentState } from '../scoring/serving.ts'
+import { AppError, deploymentNotFound } from '../../errors.ts'
+import type { Caller, IdempotencyClaim } from '../../http/access/caller.ts'
+import { type Actor, auditRecord } from '../../identity/audit/record.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isId, newId } from '../../platform/ids/ids.ts'
+import { isObjectKey } from '../../platform/object-store/object-store.ts'
+import type { Page, PageRequest } from '../../platform/paging.ts'
+import { TeamLimiter } from '../../platform/team-limiter.ts'
+import type { DeploymentState } from '../../scoring/serving.ts'
+import { type JobService, OPEN_JOBS_MAX } from '../service.ts'
 import {
   type Batch,
   type BatchOptions,
@@ -16,22 +17,12 @@ import {
 } from './batch.ts'
 import type { DiskRoom } from './disk-room.ts'
 import type { BatchFiles } from './files.ts'
-import { errorKey, resultKey } from './parts.ts'
+import { errorParts, resultParts, type StoredPart } from './parts.ts'
 import { newRequestSeed } from './request-ids.ts'
 import { joinParquet } from './results/parquet-join.ts'
+import type { BatchStore } from './store.ts'
 import { mayBeFolder, mayScoreFile, NAME_BYTES_MAX, UPLOAD_FOLDER } from './team-paths.ts'
 import { noRoom, type ReceivedFile, type Uploads } from './uploads.ts'
-
-/** What the service needs from the database. */
-export interface BatchStore {
-  /** Adds a batch with its job. @returns false if the team has too many open jobs */
-  add(batch: NewBatch, audit: NewAuditRecord): Promise<boolean>
-  /** Bytes of the uploads and results of a team. */
-  storedBytes(teamId: string): Promise<number>
-  find(batchId: string): Promise<Batch | null>
-  /** Newest first; those of one environment, or of both. */
-  ofTeam(teamId: string, environment: Environment | null, page: PageRequest): Promise<Page<Batch>>
-}
 
 interface BatchServiceOptions {
   readonly store: BatchStore
@@ -46,22 +37,20 @@ interface BatchServiceOptions {
   /** Names the store of the files. */
   readonly place: () => Promise<string>
   readonly clock: Clock
-  /** Largest file. */
   readonly bytesMax: number
-  /** What a team may have in the store. */
+  /** Bytes that a team may have in the store. */
   readonly teamBytesMax: number
   readonly onAdded: () => void
 }
 
-/** What is to be scored, and how. */
-export interface BatchOrder {
+/** A file to score, and how. */
+interface BatchOrder {
   readonly deploymentId: string
   readonly options: BatchOptions
 }
 
 /** Files that are received at one time by this process, and by one team of it. */
-const UPLOADS_MAX = 8
-const TEAM_UPLOADS_MAX = 2
+const UPLOADS = { teamMax: 2, max: 8 }
 /** Results that are read as Parquet at one time from this process. */
 const JOINS_MAX = 4
 
@@ -69,8 +58,7 @@ const JOINS_MAX = 4
 export class BatchService {
   readonly bytesMax: number
   private readonly options: BatchServiceOptions
-  /** Teams of the uploads under way. */
-  private readonly uploads = new Map<symbol, string>()
+  private readonly uploads = new TeamLimiter(UPLOADS)
   /** Results that are being joined to files of Parquet. */
   private joins = 0
 
@@ -89,8 +77,8 @@ export class BatchService {
     order: BatchOrder,
     body: AsyncIterable<Uint8Array>,
   ): Promise<ReceivedUpload> {
-    const sender = senderOf(caller)
-    const release = this.reserve(sender.teamId)
+    const sender = makeSender(caller)
+    const release = this.uploads.reserve(sender.teamId, tooManyUploads)
     try {
       // Before the file comes: it would be received in vain.
       const state = await this.requireDeployment(sender, order.deploymentId)
@@ -127,7 +115,8 @@ export class BatchService {
     await received.note(id, key)
     const { bytes, version } = await files.add(key, file)
     const input = { key, bytes, version, isUpload: true }
-    const batch = await this.add({ caller, claim }, { id, state, input, folder, options })
+    const order = { id, state, input, folder, options }
+    const batch = await this.add({ caller, claim }, order, file.sums)
     if (batch === null) await files.remove(key)
     await received.settle(id)
     if (batch === null) throw tooManyJobs()
@@ -147,7 +136,7 @@ export class BatchService {
     path: string,
     claim: IdempotencyClaim | null = null,
   ): Promise<Batch> {
-    const sender = senderOf(caller)
+    const sender = makeSender(caller)
     const key = `${sender.teamId}/${path}`
     if (!isObjectKey(key)) {
       const message =
@@ -179,13 +168,13 @@ export class BatchService {
   }
 
   list(caller: Caller, page: PageRequest): Promise<Page<Batch>> {
-    const { teamId, environment } = senderOf(caller)
+    const { teamId, environment } = makeSender(caller)
     return this.options.store.ofTeam(teamId, environment, page)
   }
 
   /** @throws AppError `batch_not_found` */
   async get(caller: Caller, batchId: string): Promise<Batch> {
-    const { teamId, environment } = senderOf(caller)
+    const { teamId, environment } = makeSender(caller)
     const found = isId(batchId, 'job_') ? await this.options.store.find(batchId) : null
     const isOwn = environment === null || environment === found?.state.environment
     if (found?.sender.teamId === teamId && isOwn) return found
@@ -199,7 +188,7 @@ export class BatchService {
    */
   async cancel(caller: Caller, batchId: string): Promise<Batch> {
     await this.get(caller, batchId)
-    await this.options.jobs.cancel(actorOf(caller), batchId)
+    await this.options.jobs.cancel(makeActor(caller), batchId)
     return this.get(caller, batchId)
   }
 
@@ -210,19 +199,18 @@ export class BatchService {
    */
   async results(caller: Caller, batchId: string): Promise<ResultFile> {
     const batch = await this.ended(caller, batchId)
-    const keys = Array.from({ length: batch.chunks }, (_, chunk) => resultKey(batch, chunk))
+    const parts = resultParts(batch)
     const { results: format } = batch.options
     const { files } = this.options
-    if (format !== 'parquet') return { format, chunks: this.parts(keys) }
-    const joined = joinParquet(keys, (key) => files.part(key))
+    if (format !== 'parquet') return { format, chunks: this.parts(parts) }
+    const joined = joinParquet(parts, (part) => files.part(part))
     return { format, chunks: this.oneOfFew(joined) }
   }
 
   /** The lines of a batch that were not scored, as lines of JSON; throws as `results` does. */
   async errors(caller: Caller, batchId: string): Promise<ResultFile> {
     const batch = await this.ended(caller, batchId)
-    const chunks = this.parts(batch.errorChunks.map((chunk) => errorKey(batch, chunk)))
-    return { format: 'ndjson', chunks }
+    return { format: 'ndjson', chunks: this.parts(errorParts(batch)) }
   }
 
   private async ended(caller: Caller, batchId: string): Promise<Batch> {
@@ -238,8 +226,8 @@ export class BatchService {
     return batch
   }
 
-  private async *parts(keys: readonly string[]): AsyncGenerator<Buffer> {
-    for (const key of keys) yield* this.options.files.portions(key)
+  private async *parts(parts: readonly StoredPart[]): AsyncGenerator<Buffer> {
+    for (const part of parts) yield* this.options.files.portions(part)
   }
 
   /** A file that is joined has the metadata of all of its parts in memory. */
@@ -257,12 +245,16 @@ export class BatchService {
   }
 
   /** @returns null if the team has too many open jobs: then nothing is added */
-  private async add(by: Orderer, order: PlacedOrder): Promise<Batch | null> {
+  private async add(
+    by: Orderer,
+    order: PlacedOrder,
+    inputSums: readonly number[] = [],
+  ): Promise<Batch | null> {
     const { store, place, clock, onAdded } = this.options
     const { id, state, input, options } = order
     const { deploymentId, cacheVersion, championModelId } = state
     const nowMs = clock.epochMs()
-    const sender = senderOf(by.caller)
+    const sender = makeSender(by.caller)
     const batch = {
       ...order,
       sender,
@@ -279,8 +271,8 @@ export class BatchService {
       is_upload: input.isUpload,
     }
     const change = { action: 'batch.create', subject: id, after } as const
-    const audit = auditRecord(actorOf(by.caller, by.claim), change, nowMs)
-    const isAdded = await store.add(batch, audit).catch(async (error: unknown) => {
+    const audit = auditRecord(makeActor(by.caller, by.claim), change, nowMs)
+    const isAdded = await store.add(batch, audit, inputSums).catch(async (error: unknown) => {
       // The commit may have been made, and its answer lost. Upkeep settles what is not known now.
       if ((await store.find(id).catch(() => null)) === null) throw error
       return true
@@ -315,21 +307,14 @@ export class BatchService {
     const message = `the files of the team's batches take ${teamBytesMax} bytes or more: wait until old ones are removed`
     throw new AppError('unavailable', message)
   }
+}
 
-  /** Keeps a place for an upload. @returns gives it back */
-  private reserve(teamId: string): () => void {
-    const ofTeam = [...this.uploads.values()].filter((one) => one === teamId)
-    if (ofTeam.length >= TEAM_UPLOADS_MAX || this.uploads.size >= UPLOADS_MAX) {
-      throw new AppError('unavailable', 'too many files are being received: try again in a minute')
-    }
-    const upload = Symbol(teamId)
-    this.uploads.set(upload, teamId)
-    return () => void this.uploads.delete(upload)
-  }
+function tooManyUploads(): AppError {
+  return new AppError('unavailable', 'too many files are being received: try again in a minute')
 }
 
 /** A file that was received, and how it is to be scored. */
-export interface ReceivedUpload {
+interface ReceivedUpload {
   /** Id of the batch. */
   readonly id: string
   readonly state: DeploymentState
@@ -339,7 +324,7 @@ export interface ReceivedUpload {
   discard(): Promise<void>
 }
 
-/** Who orders a batch, and the right of the request. */
+/** The sender of a batch, and the right of the request. */
 interface Orderer {
   readonly caller: Caller
   readonly claim: IdempotencyClaim | null
@@ -353,14 +338,14 @@ export interface ResultFile {
   readonly chunks: AsyncIterable<Uint8Array>
 }
 
-function senderOf(caller: Caller): BatchSender {
+function makeSender(caller: Caller): BatchSender {
   const { teamId } = caller
   return caller.kind === 'key'
     ? { teamId, environment: caller.environment, by: caller.keyId }
     : { teamId, environment: null, by: caller.userId }
 }
 
-function actorOf(caller: Caller, claim: IdempotencyClaim | null = null): Actor {
+function makeActor(caller: Caller, claim: IdempotencyClaim | null = null): Actor {
   const { teamId } = caller
   const userId = caller.kind === 'key' ? caller.keyId : caller.userId
   return { userId, teamId, ...(claim !== null && { claim }) }
@@ -375,9 +360,11 @@ function newBatchAsShown(batch: NewBatch): Batch {
     finishedAt: null,
     failure: null,
     position: { offset: 0, line: 0 },
-    counts: { scored: 0, errors: 0, warned: 0 },
+    counts: { scored: 0, errors: 0, warned: 0, unmatched: {} },
     chunks: 0,
     errorChunks: [],
+    resultSums: [],
+    errorSums: [],
     resultBytes: 0,
     unknownColumns: NO_UNKNOWN_COLUMNS,
     requestId: null,

@@ -1,6 +1,6 @@
-import { objectLocationOf } from '../platform/object-store/locations.ts'
+import { parseObjectLocation } from '../../platform/object-store/locations.ts'
 
-/** Where files are scored, and how much of them. */
+/** Settings of scoring files, and how much of them. */
 export interface BatchConfig {
   /** `file:///directory` or `s3://bucket/prefix`; null: below the data directory. */
   readonly batchStore: string | null
@@ -8,15 +8,15 @@ export interface BatchConfig {
   readonly batchBytesMax: number
   /** Most applicants of a file, those with errors included. */
   readonly batchRecordsMax: number
-  /** What the files of a team may take: at it new files are refused, and batches stop. */
+  /** Bytes that the files of a team may take: at it new files are refused, and batches stop. */
   readonly batchTeamBytesMax: number
-  /** What stays free on the disks of files and results. */
+  /** Bytes that stay free on the disks of files and results. */
   readonly batchFreeBytesMin: number
-  /** How long results are kept. */
+  /** Time for which results are kept. */
   readonly batchKeptMs: number
 }
 
-/** What reads variables and notes their faults. */
+/** A reader of variables that notes their faults. */
 interface VariableReader {
   readonly faults: string[]
   text(name: string): string | null
@@ -29,7 +29,7 @@ const DAY_MS = 86_400_000
 /** Reads how files are scored; faults go to the reader. */
 export function readBatches(read: VariableReader): BatchConfig {
   const batchStore = read.text('BATCH_STORE')
-  if (batchStore !== null && objectLocationOf(batchStore) === null) {
+  if (batchStore !== null && parseObjectLocation(batchStore) === null) {
     read.faults.push('BATCH_STORE must be file:///directory or s3://bucket/prefix')
   }
   return {

@@ -1,22 +1,23 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Environment } from '../access/caller.ts'
-import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import type { JobFailure, JobStatus } from '../jobs/job.ts'
-import { OPEN_JOBS_MAX } from '../jobs/service.ts'
-import { insertJob } from '../jobs/store.ts'
-import { type Database, rowsOf, type Transaction } from '../platform/db/client.ts'
-import { parseStoredJson } from '../platform/json.ts'
-import { type Page, type PageRequest, pageOf, rowsToRead } from '../platform/paging.ts'
-import { epochMs } from '../rollups/rollup-rows.ts'
-import type { DrainedBlock } from '../score-log/blocks/encode-blocks.ts'
-import { insertBlocks } from '../score-log/drain/store.ts'
+import type { Environment } from '../../http/access/caller.ts'
+import type { NewAuditRecord } from '../../identity/audit/record.ts'
+import { insertAuditRecord } from '../../identity/audit/writer.ts'
+import type { DrainedBlock } from '../../log/blocks/encode-blocks.ts'
+import { insertBlocks } from '../../log/drain/store.ts'
 import {
   ErasuresMovedError,
   NEWEST_ERASURE,
   newestErasure,
-} from '../score-log/erasure/erasure-list.ts'
-import type { DeploymentState } from '../scoring/serving.ts'
+} from '../../log/erasure/erasure-list.ts'
+import { epochMs } from '../../log/rollups/rollup-rows.ts'
+import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
+import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { parseStoredJson } from '../../platform/json.ts'
+import { makePage, type Page, type PageRequest, rowsToRead } from '../../platform/paging.ts'
+import type { DeploymentState } from '../../scoring/serving.ts'
+import type { JobFailure, JobStatus, StopCode } from '../job.ts'
+import { OPEN_JOBS_MAX } from '../service.ts'
+import { insertJob } from '../store.ts'
 import {
   BATCH_JOB,
   type Batch,
@@ -26,9 +27,7 @@ import {
   type UnknownColumns,
 } from './batch.ts'
 import type { NumberedErasure } from './erasures.ts'
-import type { BatchRunStore } from './run.ts'
-import type { BatchStore } from './service.ts'
-import type { BatchUpkeepStore, EndedBatch, EndedQuery } from './upkeep.ts'
+import type { EndedBatch, EndedQuery } from './upkeep.ts'
 
 interface BatchRow {
   readonly id: string
@@ -48,11 +47,14 @@ interface BatchRow {
   readonly scored: number
   readonly errors: number
   readonly warned: number
+  readonly unmatched: string
   readonly error_chunks: string
+  readonly result_sums: string
+  readonly error_sums: string
   readonly result_bytes: number
   readonly unknown_columns: string
   readonly request_id: string | null
-  readonly request_seed: string | null
+  readonly request_seed: string
   readonly created_ms: number
   readonly status: JobStatus
   readonly done: number
@@ -65,56 +67,70 @@ const COLUMNS = sql`b.id, b.team_id, b.created_by, b.state::text as state,
   b.options::text as options, b.input_key, b.input_bytes::float8 as input_bytes, b.input_version,
   b.is_upload, b.folder, b.place, b."offset"::float8 as at, b.lines::float8 as lines, b.chunks,
   b.scored::float8 as scored, b.errors::float8 as errors, b.warned::float8 as warned,
-  array_to_json(b.error_chunks)::text as error_chunks, b.result_bytes::float8 as result_bytes,
+  b.unmatched::text as unmatched,
+  array_to_json(b.error_chunks)::text as error_chunks,
+  array_to_json(b.result_sums)::text as result_sums,
+  array_to_json(b.error_sums)::text as error_sums, b.result_bytes::float8 as result_bytes,
   b.unknown_columns::text as unknown_columns, b.request_id, b.request_seed,
   ${epochMs(sql`b.created_at`)} as created_ms, j.status, j.progress_done::float8 as done,
   j.progress_total::float8 as total, ${epochMs(sql`j.finished_at`)} as finished_ms,
   j.failure::text as failure`
 
-/** What a team's batches take in the store. */
+/** Bytes that a team's batches take in the store. */
 const STORED_BYTES = sql`coalesce(sum(result_bytes
   + case when is_upload and not is_input_removed then input_bytes else 0 end), 0)::float8`
 
 /** Batches in PostgreSQL, with the states of their jobs. */
-export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkeepStore {
+export class BatchStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
-  async add(batch: NewBatch, audit: NewAuditRecord): Promise<boolean> {
+  /**
+   * Adds a batch with its job.
+   *
+   * @param inputSums of the file, if it was sent, by `SUMMED_BYTES`
+   * @returns false if the team has too many open jobs
+   */
+  async add(
+    batch: NewBatch,
+    audit: NewAuditRecord,
+    inputSums: readonly number[] = [],
+  ): Promise<boolean> {
     const { id, sender, state, options, input, folder, place, requestSeed, createdAt } = batch
     return this.db.transaction(async (tx) => {
       const job = { id, teamId: sender.teamId, kind: BATCH_JOB, input: { batch_id: id } }
       const order = { ...job, createdBy: sender.by, createdAt, place }
       if (!(await insertJob(tx, order, OPEN_JOBS_MAX))) return false
       await tx.execute(sql`insert into batches (id, team_id, created_by, deployment_id,
-          environment, state, options, input_key, input_bytes, input_version, is_upload, folder,
-          place, request_seed, created_at)
+          environment, state, options, input_key, input_bytes, input_version, input_sums, is_upload,
+          folder, place, request_seed, created_at)
         values (${id}, ${sender.teamId}, ${sender.by}, ${state.deploymentId},
           ${state.environment}, ${JSON.stringify(state)}::text::json,
           ${JSON.stringify(options)}::text::json, ${input.key}, ${input.bytes}, ${input.version},
-          ${input.isUpload}, ${folder}, ${place}, ${requestSeed},
+          ${`{${inputSums.join()}}`}::text::integer[], ${input.isUpload}, ${folder}, ${place}, ${requestSeed},
           ${createdAt.toISOString()}::timestamptz)`)
       await insertAuditRecord(tx, audit)
       return true
     })
   }
 
+  /** Bytes of the uploads and results of a team. */
   async storedBytes(teamId: string): Promise<number> {
-    const [row] = await rowsOf<{ bytes: number }>(
+    const [row] = await queryRows<{ bytes: number }>(
       this.db,
       sql`select ${STORED_BYTES} as bytes from batches where team_id = ${teamId}`,
     )
     return row?.bytes ?? 0
   }
 
-  async find(batchId: string): Promise<Batch | null> {
-    const [row] = await this.rows(sql`b.id = ${batchId}`, sql``)
-    return row === undefined ? null : batchOf(row)
+  find(batchId: string): Promise<Batch | null> {
+    return findBatch(this.db, batchId)
   }
 
+  /** Newest first; those of one environment, or of both. */
   async ofTeam(
     teamId: string,
     environment: Environment | null,
@@ -122,26 +138,62 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
   ): Promise<Page<Batch>> {
     const visible = environment === null ? sql`true` : sql`b.environment = ${environment}`
     const after = page.cursor === undefined ? sql`true` : sql`b.id < ${page.cursor}`
-    const rows = await this.rows(
+    const rows = await readRows(
+      this.db,
       sql`b.team_id = ${teamId} and ${visible} and ${after}`,
       sql`order by b.id desc limit ${rowsToRead(page)}`,
     )
-    return pageOf(rows.map(batchOf), page)
+    return makePage(rows.map(readBatch), page)
   }
 
-  async begin(batchId: string, requestSeed: string): Promise<Batch | null> {
-    await this.db.execute(sql`update batches set request_seed = ${requestSeed}
-      where id = ${batchId} and request_seed is null`)
-    return this.find(batchId)
+  read(batchId: string): Promise<Batch | null> {
+    return askTwice(this.db, (db) => findBatch(db, batchId))
   }
 
+  /** Checksums of the file of a batch, if it was sent, by `SUMMED_BYTES`. */
+  async inputSums(batchId: string): Promise<readonly number[]> {
+    return askTwice(this.db, async (db) => {
+      const rows = await queryRows<{ id: string; sums: string }>(
+        db,
+        sql`select id, array_to_json(input_sums)::text as sums from batches where id = ${batchId}`,
+      )
+      const row = askedRow(rows, ({ id }) => id === batchId)
+      return row === null ? null : (parseStoredJson(row.sums) as number[])
+    }).then((sums) => sums ?? [])
+  }
+
+  /** Tells whether there is no such batch; it asks twice, since its file is removed then. */
+  async isGone(batchId: string): Promise<boolean> {
+    return (await askTwice(this.db, (db) => findBatch(db, batchId))) === null
+  }
+
+  /** Why no further chunk may be scored; null: nothing forbids it. */
+  async stopCode(batchId: string): Promise<StopCode | null> {
+    const [row] = await queryRows<{ code: StopCode | null }>(
+      this.db,
+      sql`select case
+          when exists (select 1 from api_keys k where k.id = b.created_by and k.revoked_at is not null)
+            or exists (select 1 from service_accounts s
+              where s.id = b.created_by and s.revoked_at is not null) then 'key_revoked'
+          when not d.is_active then 'deployment_inactive'
+        end as code
+        from batches b join deployments d on d.id = b.deployment_id where b.id = ${batchId}`,
+    )
+    return row?.code ?? null
+  }
+
+  /** The number of the newest erasure of all teams; 0 without any. */
   async newestErasure(): Promise<number> {
-    const [row] = await rowsOf<{ newest: number }>(this.db, sql`select ${NEWEST_ERASURE} as newest`)
+    const [row] = await queryRows<{ newest: number }>(
+      this.db,
+      sql`select ${NEWEST_ERASURE} as newest`,
+    )
     return row?.newest ?? 0
   }
 
+  /** Erasures of a team after the one of this number, in the order of their numbers. */
   async erasedAfter(teamId: string, number: number, limit: number): Promise<NumberedErasure[]> {
-    const rows = await rowsOf<{ number: number; hash: string; until_ms: number }>(
+    const rows = await queryRows<{ number: number; hash: string; until_ms: number }>(
       this.db,
       sql`select number::float8 as number, reference_hash as hash,
           ${epochMs(sql`covers_until`)} as until_ms
@@ -151,6 +203,13 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
     return rows.map(({ until_ms: untilMs, ...erased }) => ({ ...erased, untilMs }))
   }
 
+  /**
+   * Puts a chunk into the score log and moves the batch over it, in one transaction.
+   *
+   * @param written made with this version of the list of erasures
+   * @returns false without a change if it is not the chunk's turn, or the job has ended
+   * @throws ErasuresMovedError
+   */
   commit(
     step: BatchStep,
     { blocks, erasures }: { blocks: readonly DrainedBlock[]; erasures: number },
@@ -164,21 +223,23 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
     })
   }
 
+  /** Batches of a place that have ended and whose upload or results are to be removed. */
   async ended({ place, keptMs, inputKeptMs, afterId, limit }: EndedQuery): Promise<EndedBatch[]> {
     const after = afterId === null ? sql`true` : sql`b.id > ${afterId}`
-    const rows = await this.rows(
+    const rows = await readRows(
+      this.db,
       sql`b.place = ${place} and j.finished_at is not null and ${after}
         and ((b.is_upload and not b.is_input_removed and j.finished_at < ${beforeMs(inputKeptMs)})
           or j.finished_at < ${beforeMs(keptMs)})`,
       sql`order by b.id limit ${limit}`,
     )
-    const [clock] = await rowsOf<{ now_ms: number }>(
+    const [clock] = await queryRows<{ now_ms: number }>(
       this.db,
       sql`select ${epochMs(sql`now()`)} as now_ms`,
     )
     const untilMs = (clock?.now_ms ?? 0) - keptMs
     return rows.map((row) => ({
-      batch: batchOf(row),
+      batch: readBatch(row),
       isOver: row.finished_ms !== null && row.finished_ms < untilMs,
     }))
   }
@@ -190,13 +251,21 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
   async remove(batchId: string): Promise<void> {
     await this.db.execute(sql`delete from batches where id = ${batchId}`)
   }
+}
 
-  private rows(condition: SQL, rest: SQL): Promise<BatchRow[]> {
-    return rowsOf<BatchRow>(
-      this.db,
-      sql`select ${COLUMNS} from batches b join jobs j on j.id = b.id where ${condition} ${rest}`,
-    )
-  }
+function readRows(db: Database, condition: SQL, rest: SQL): Promise<BatchRow[]> {
+  return queryRows<BatchRow>(
+    db,
+    sql`select ${COLUMNS} from batches b join jobs j on j.id = b.id where ${condition} ${rest}`,
+  )
+}
+
+async function findBatch(db: Database, batchId: string): Promise<Batch | null> {
+  const row = askedRow(
+    await readRows(db, sql`b.id = ${batchId}`, sql``),
+    ({ id }) => id === batchId,
+  )
+  return row === null ? null : readBatch(row)
 }
 
 /**
@@ -204,14 +273,16 @@ export class PostgresBatchStore implements BatchStore, BatchRunStore, BatchUpkee
  * this far is not one that ends its process each time.
  */
 async function moveBatch(tx: Transaction, step: BatchStep): Promise<boolean> {
-  const { batchId, chunk, requestId, nextRequestId, position, counts, hasErrors, bytes } = step
-  const moved = await rowsOf<{ begun: number }>(
+  const { batchId, chunk, requestId, nextRequestId, position, counts, errorSum, bytes } = step
+  const moved = await queryRows<{ begun: number }>(
     tx,
     sql`update batches b set chunks = chunks + 1, request_id = ${nextRequestId},
         "offset" = ${position.offset}, lines = ${position.line}, scored = ${counts.scored},
         errors = ${counts.errors}, warned = ${counts.warned},
+        unmatched = ${JSON.stringify(counts.unmatched)}::text::json,
         result_bytes = result_bytes + ${bytes},
-        error_chunks = ${hasErrors ? sql`array_append(error_chunks, ${chunk}::integer)` : sql`error_chunks`},
+        result_sums = array_append(result_sums, ${step.resultSum}::integer),
+        ${errorSum === null ? sql`` : addedErrors(chunk, errorSum)}
         unknown_columns = ${JSON.stringify(step.unknownColumns)}::text::json
       from jobs j
       where b.id = ${batchId} and b.chunks = ${chunk}
@@ -227,12 +298,18 @@ async function moveBatch(tx: Transaction, step: BatchStep): Promise<boolean> {
   return true
 }
 
+/** Notes the part with the errors of a chunk. */
+function addedErrors(chunk: number, sum: number): SQL {
+  return sql`error_chunks = array_append(error_chunks, ${chunk}::integer),
+    error_sums = array_append(error_sums, ${sum}::integer),`
+}
+
 function beforeMs(ms: number): SQL {
   return sql`now() - ${ms}::float8 * interval '1 millisecond'`
 }
 
-/** What `add` and `commit` have written. */
-function batchOf(row: BatchRow): Batch {
+/** Returns what `add` and `commit` have written. */
+function readBatch(row: BatchRow): Batch {
   const state = parseStoredJson(row.state) as DeploymentState
   return {
     id: row.id,
@@ -253,18 +330,19 @@ function batchOf(row: BatchRow): Batch {
     finishedAt: row.finished_ms === null ? null : new Date(row.finished_ms),
     failure: row.failure === null ? null : (parseStoredJson(row.failure) as JobFailure),
     position: { offset: row.at, line: row.lines },
-    counts: { scored: row.scored, errors: row.errors, warned: row.warned },
+    counts: {
+      scored: row.scored,
+      errors: row.errors,
+      warned: row.warned,
+      unmatched: parseStoredJson(row.unmatched) as Record<string, number>,
+    },
     chunks: row.chunks,
     errorChunks: parseStoredJson(row.error_chunks) as number[],
+    resultSums: parseStoredJson(row.result_sums) as number[],
+    errorSums: parseStoredJson(row.error_sums) as number[],
     resultBytes: row.result_bytes,
-    unknownColumns: unknownOf(parseStoredJson(row.unknown_columns)),
+    unknownColumns: parseStoredJson(row.unknown_columns) as UnknownColumns,
     requestId: row.request_id,
     requestSeed: row.request_seed,
   }
-}
-
-/** The list alone is what a version before has written. */
-function unknownOf(stored: unknown): UnknownColumns {
-  if (!Array.isArray(stored)) return stored as UnknownColumns
-  return { names: stored as string[], more: 0 }
 }

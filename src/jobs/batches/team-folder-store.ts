@@ -1,9 +1,9 @@
 import { access, constants, type FileHandle, mkdir, open, realpath, statfs } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { DirectoryCalls, type RunsCalls } from '../platform/object-store/directory-calls.ts'
-import { DirectoryStore } from '../platform/object-store/directory-store.ts'
-import { infoOf } from '../platform/object-store/file-info.ts'
+import { DirectoryCalls, type RunsCalls } from '../../platform/object-store/directory-calls.ts'
+import { DirectoryStore } from '../../platform/object-store/directory-store.ts'
+import { makeInfo } from '../../platform/object-store/file-info.ts'
 import {
   type ByteRange,
   checkKey,
@@ -13,13 +13,13 @@ import {
   type ObjectStore,
   ObjectStoreError,
   READ_BYTES_MAX,
-} from '../platform/object-store/object-store.ts'
+} from '../../platform/object-store/object-store.ts'
 
 /** Open files of this process by their numbers: a path through one stays in that directory. */
 const OPEN_FILES = '/proc/self/fd'
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 const ABSENT = ['ENOENT', 'ENOTDIR']
-/** What does not pass by itself; a link is told as ELOOP or ENOTDIR. */
+/** Errors that do not pass by themselves; a link is told as ELOOP or ENOTDIR. */
 const REFUSALS = ['EACCES', 'EPERM', 'EROFS', 'ENAMETOOLONG', 'EISDIR', 'ENOTDIR', 'ELOOP']
 
 /**
@@ -71,7 +71,7 @@ export class TeamFolderStore implements ObjectStore {
 
   async head(key: string): Promise<ObjectInfo | null> {
     try {
-      return await this.opened(key, 0, async (file) => infoOf(key, await file.stat()))
+      return await this.opened(key, 0, async (file) => makeInfo(key, await file.stat()))
     } catch (error) {
       if (error instanceof ObjectStoreError && error.failure === 'missing') return null
       throw error
@@ -81,7 +81,7 @@ export class TeamFolderStore implements ObjectStore {
   read(key: string, { from, bytes }: ByteRange, version?: string): Promise<Buffer> {
     if (bytes > READ_BYTES_MAX) throw new RangeError('a read is too long')
     return this.opened(key, bytes, async (file) => {
-      const info = infoOf(key, await file.stat())
+      const info = makeInfo(key, await file.stat())
       if (version !== undefined && info.version !== version) {
         throw new ObjectStoreError('changed', 'the object has changed')
       }
@@ -176,7 +176,7 @@ export class TeamFolderStore implements ObjectStore {
     for (let known = parts.length; known > 0; known--) {
       const path = join(root, ...parts.slice(0, known))
       const real = await realpath(path).catch((error: unknown) => {
-        if (ABSENT.includes(codeOf(error))) return null
+        if (ABSENT.includes(readCode(error))) return null
         throw error
       })
       if (real === null) continue
@@ -208,18 +208,18 @@ export class TeamFolderStore implements ObjectStore {
     try {
       for (const part of parts) {
         const isMade = isGivenUp !== null && !isGivenUp()
-        const next = await openPart(join(this.pathOf(folder, path), part), isMade ? folder : null)
+        const next = await openPart(join(this.findPath(folder, path), part), isMade ? folder : null)
         await folder.close()
         folder = next
         path = join(path, part)
       }
-      return await work(this.pathOf(folder, path))
+      return await work(this.findPath(folder, path))
     } finally {
       await folder.close()
     }
   }
 
-  private pathOf({ fd }: FileHandle, path: string): string {
+  private findPath({ fd }: FileHandle, path: string): string {
     return this.hasOpenFiles === true ? join(OPEN_FILES, String(fd)) : path
   }
 }
@@ -230,10 +230,10 @@ async function openPart(path: string, parent: FileHandle | null): Promise<FileHa
   try {
     return await open(path, flags)
   } catch (error) {
-    if (parent === null || codeOf(error) !== 'ENOENT') throw error
+    if (parent === null || readCode(error) !== 'ENOENT') throw error
     await mkdir(path).catch((failure: unknown) => {
       // Another one was first.
-      if (codeOf(failure) !== 'EEXIST') throw failure
+      if (readCode(failure) !== 'EEXIST') throw failure
     })
     await parent.sync()
     return open(path, flags)
@@ -245,14 +245,14 @@ async function reporting<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (error instanceof ObjectStoreError || error instanceof RangeError) throw error
-    const code = codeOf(error)
+    const code = readCode(error)
     if (code === 'ENOENT') throw new ObjectStoreError('missing', 'there is no such object', error)
     const failure = REFUSALS.includes(code) ? 'refused' : 'away'
     throw new ObjectStoreError(failure, `the directory of batches fails: ${code}`, error)
   }
 }
 
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : 'unknown error'
 }

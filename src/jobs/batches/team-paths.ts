@@ -1,5 +1,5 @@
-import { Environment } from '../../schemas/common.ts'
-import { isObjectKey } from '../platform/object-store/object-store.ts'
+import { Environment } from '../../../schemas/common.ts'
+import { isObjectKey } from '../../platform/object-store/object-store.ts'
 
 /** Folder of uploads and their results, in the folder of a team. */
 export const UPLOAD_FOLDER = 'batches'
@@ -8,7 +8,7 @@ const RESULTS_END = /\.job_[0-9a-z]+$/
 const ENVIRONMENTS: readonly string[] = Environment.anyOf.map((one) => one.const)
 
 /**
- * Whether a caller may have the file of a path scored, in the folder of its team.
+ * Tells whether a caller may have the file of a path scored, in the folder of its team.
  *
  * The folders of the service are nobody's to name: they have uploads and results of both
  * environments. A folder with the name of an environment is for its keys alone. Capitals count as
@@ -29,7 +29,7 @@ export const NAME_BYTES_MAX = 255
 /** The longest name in a folder of results. */
 const LONGEST_PART = 'results-000001.parquet'
 
-/** Whether a store can have results in this folder. */
+/** Tells whether a store can have results in this folder. */
 export function mayBeFolder(folder: string): boolean {
   const name = folder.slice(folder.lastIndexOf('/') + 1)
   return Buffer.byteLength(name) <= NAME_BYTES_MAX && isObjectKey(`${folder}/${LONGEST_PART}`)

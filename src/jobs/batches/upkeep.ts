@@ -1,12 +1,14 @@
+import { Periodic } from '../../platform/periodic.ts'
 import type { Batch } from './batch.ts'
 import type { BatchFiles } from './files.ts'
 import { errorKey, resultKey } from './parts.ts'
+import type { BatchStore } from './store.ts'
 import type { Uploads } from './uploads.ts'
 
 /** A batch whose job has ended, with something to remove. */
 export interface EndedBatch {
   readonly batch: Batch
-  /** Whether its results are no longer kept. */
+  /** True if its results are no longer kept. */
   readonly isOver: boolean
 }
 
@@ -21,21 +23,13 @@ export interface EndedQuery {
   readonly limit: number
 }
 
-export interface BatchUpkeepStore {
-  /** Batches of a place that have ended and whose upload or results are to be removed. */
-  ended(query: EndedQuery): Promise<EndedBatch[]>
-  find(batchId: string): Promise<Batch | null>
-  noteInputRemoved(batchId: string): Promise<void>
-  remove(batchId: string): Promise<void>
-}
-
 interface BatchUpkeepOptions {
-  readonly store: BatchUpkeepStore
+  readonly store: BatchStore
   readonly files: BatchFiles
   readonly received: Uploads
   readonly place: () => Promise<string>
   readonly keptMs: number
-  /** How long a file that was sent is kept after its job has ended. */
+  /** Time for which a file that was sent is kept after its job has ended. */
   readonly inputKeptMs: number
   /** Receives what went wrong, and with which batch; null: with none of them. */
   readonly onFailed: (error: unknown, batchId: string | null) => void
@@ -47,36 +41,22 @@ const BATCHES_MAX = 20
 /**
  * Removes what is no longer needed: a file that was sent, some minutes after its job has ended,
  * since a failover can lose that end; results and batches, some days later; files whose batch never
- * came to be. Several replicas may do it at once:
- * each removal can be repeated. What can't be removed is left to the next round, and does not hold
- * up the others.
+ * came to be. Several replicas may do it at once: each removal can be repeated. What can't be
+ * removed is left to the next round, and does not hold up the others.
  */
 export class BatchUpkeep {
   private readonly options: BatchUpkeepOptions
-  private timer: NodeJS.Timeout | undefined
-  private round: Promise<void> = Promise.resolve()
-  private isClosed = false
+  readonly periodic: Periodic
   /** Batches and files that could not be removed, once a round, and starts without the store. */
   failures = 0
 
   constructor(options: BatchUpkeepOptions) {
     this.options = options
+    const onFailed = (error: unknown) => options.onFailed(error, null)
+    this.periodic = new Periodic({ round: () => this.removeAll(), everyMs: EVERY_MS, onFailed })
   }
 
-  start(): void {
-    if (this.isClosed) return
-    this.timer = setTimeout(() => {
-      this.round = this.removeAll().finally(() => this.start())
-    }, EVERY_MS).unref()
-  }
-
-  async close(): Promise<void> {
-    this.isClosed = true
-    clearTimeout(this.timer)
-    await this.round
-  }
-
-  /** One round; failures go to `onFailed`. */
+  /** Does one round; failures go to `onFailed`. */
   async removeAll(): Promise<void> {
     await this.attempt(null, () => this.removeEnded())
     await this.attempt(null, () => this.settleUploads())
@@ -94,7 +74,7 @@ export class BatchUpkeep {
       }
       const ended: readonly EndedBatch[] = await store.ended(query)
       for (const one of ended) {
-        if (this.isClosed) return
+        if (this.periodic.signal.aborted) return
         await this.attempt(one.batch.id, () => this.remove(one))
       }
       if (ended.length < BATCHES_MAX) return
@@ -105,9 +85,9 @@ export class BatchUpkeep {
   private async settleUploads(): Promise<void> {
     const { store, files, received } = this.options
     for (const { batchId, key } of await received.unsettled()) {
-      if (this.isClosed) return
+      if (this.periodic.signal.aborted) return
       await this.attempt(batchId, async () => {
-        if ((await store.find(batchId)) === null) await files.remove(key)
+        if (await store.isGone(batchId)) await files.remove(key)
         await received.settle(batchId)
       })
     }

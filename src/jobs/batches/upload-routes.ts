@@ -1,15 +1,16 @@
 import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import { Batch as BatchSchema, UploadBatchQuery } from '../../schemas/batches.ts'
-import { errorResponses } from '../../schemas/errors.ts'
-import { OUTCOME_SENDERS } from '../access/caller.ts'
-import { provenCaller } from '../access/request-caller.ts'
-import { AppError } from '../errors.ts'
-import { IncomingMessage } from '../platform/node-http.ts'
+import { Batch as BatchSchema, UploadBatchQuery } from '../../../schemas/batches.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { AppError } from '../../errors.ts'
+import { OUTCOME_SENDERS } from '../../http/access/caller.ts'
+import { provenCaller } from '../../http/access/request-caller.ts'
+import { provenBody } from '../../http/proof.ts'
+import { IncomingMessage } from '../../platform/node-http.ts'
 import type { BatchFormat } from './batch.ts'
 import { free } from './byte-pipe.ts'
-import { optionsOf } from './options.ts'
+import { makeOptions } from './options.ts'
 import { batchFields } from './response.ts'
 import type { BatchService } from './service.ts'
 
@@ -48,14 +49,19 @@ export const batchUploadRoutes: FastifyPluginAsyncTypebox<BatchUploadRouteOption
         operation: 'batches.upload',
         access: OUTCOME_SENDERS,
         isStreamed: true,
+        fileTypes: Object.keys(FORMATS),
         takesIdempotencyKey: true,
       },
     },
     async (request, reply) => {
       const { deployment, ...options } = request.query
-      const order = { deploymentId: deployment, options: optionsOf(formatOf(request), options) }
+      const order = { deploymentId: deployment, options: makeOptions(readFormat(request), options) }
       const caller = provenCaller(request)
-      const upload = await batches.receive(caller, order, freed(request.body as Readable))
+      const upload = await batches.receive(
+        caller,
+        order,
+        provenBody(request, freed(request.body as Readable)),
+      )
       try {
         // Only now its bytes are known, with which an Idempotency-Key goes.
         const claimed = await request.claimStreamed?.(upload.file.source.sha256)
@@ -78,7 +84,7 @@ async function* freed(body: Readable): AsyncGenerator<Uint8Array> {
 }
 
 /** @throws AppError `invalid_request`, `unsupported_media_type` */
-function formatOf({ headers }: FastifyRequest): BatchFormat {
+function readFormat({ headers }: FastifyRequest): BatchFormat {
   const given = (headers['content-type'] ?? '').toLowerCase()
   const [type = ''] = given.split(';')
   if (type === '') {

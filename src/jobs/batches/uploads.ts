@@ -11,13 +11,16 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AppError } from '../errors.ts'
-import type { ObjectSource } from '../platform/object-store/object-store.ts'
+import { AppError } from '../../errors.ts'
+import type { ObjectSource } from '../../platform/object-store/object-store.ts'
+import { checksumAfter, SUMMED_BYTES } from './checksums.ts'
 import type { DiskRoom } from './disk-room.ts'
 
 /** A file that was sent, on the local disk. */
 export interface ReceivedFile {
   readonly source: ObjectSource
+  /** Checksums of each `SUMMED_BYTES` in turn, as they came. */
+  readonly sums: readonly number[]
   /** Removes it there. */
   discard(): Promise<void>
 }
@@ -30,11 +33,9 @@ interface PlacedFile {
 
 /** Longest time that the file of a killed process stays here. */
 const LEFTOVER_MS = 3_600_000
-/** Bytes that are written and read at one time: pieces of a body are small. */
-const PORTION_BYTES = 1024 * 1024
 const UPLOAD_END = '.upload'
 const NOTE_END = '.placed'
-/** How many bytes are received between two looks at the disk. */
+/** Number of bytes are received between two looks at the disk. */
 const ROOM_EVERY_BYTES = 16 * 1024 * 1024
 
 /**
@@ -67,13 +68,18 @@ export class Uploads {
     const path = join(this.directory, batchId + UPLOAD_END)
     const discard = () => rm(path, { force: true })
     try {
-      const { bytes, sha256 } = await this.writeBody(path, body, bytesMax)
-      const open = () => createReadStream(path, { highWaterMark: PORTION_BYTES })
-      return { source: { bytes, sha256, path, open }, discard }
+      const { sums, ...facts } = await this.writeBody(path, body, bytesMax)
+      const open = () => createReadStream(path, { highWaterMark: SUMMED_BYTES })
+      return { source: { ...facts, path, open }, sums, discard }
     } catch (error) {
       await discard()
       throw error
     }
+  }
+
+  /** Removes a file by its name. */
+  async remove(name: string): Promise<void> {
+    await rm(join(this.directory, name), { force: true })
   }
 
   /** To be called before the file of a batch is put into the store. */
@@ -120,14 +126,14 @@ export class Uploads {
       }
       await portion.write()
       if (bytes === 0) throw new AppError('invalid_request', 'the body is empty: send the file')
-      return { bytes, sha256: sha256.digest() }
+      return { bytes, sha256: sha256.digest(), sums: portion.sums }
     } finally {
       await file.close()
     }
   }
 
-  /** Removes what killed processes have left amid a body. */
-  private async tidy(): Promise<void> {
+  /** Removes files that nobody used in time, as of killed processes. */
+  async tidy(): Promise<void> {
     await mkdir(this.directory, { recursive: true, mode: 0o700 })
     for (const name of await this.names()) {
       const path = join(this.directory, name)
@@ -146,7 +152,8 @@ export class Uploads {
 /** Gathers the pieces of a body, so that each write to the disk is a large one. */
 class WrittenPortion {
   private readonly file: FileHandle
-  private readonly memory = Buffer.allocUnsafeSlow(PORTION_BYTES)
+  private readonly memory = Buffer.allocUnsafeSlow(SUMMED_BYTES)
+  readonly sums: number[] = []
   private used = 0
 
   constructor(file: FileHandle) {
@@ -155,17 +162,20 @@ class WrittenPortion {
 
   async add(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
-      const taken = bytes.subarray(at, at + PORTION_BYTES - this.used)
+      const taken = bytes.subarray(at, at + SUMMED_BYTES - this.used)
       this.memory.set(taken, this.used)
       this.used += taken.length
       at += taken.length
-      if (this.used === PORTION_BYTES) await this.write()
+      if (this.used === SUMMED_BYTES) await this.write()
     }
   }
 
   /** Writes what was gathered. */
   async write(): Promise<void> {
-    await this.file.writeFile(this.memory.subarray(0, this.used))
+    if (this.used === 0) return
+    const portion = this.memory.subarray(0, this.used)
+    this.sums.push(checksumAfter(portion))
+    await this.file.writeFile(portion)
     this.used = 0
   }
 }

@@ -1,14 +1,15 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { CompiledModel } from '../engine/index.ts'
-import { AppError } from '../errors.ts'
-import { systemClock } from '../platform/clock.ts'
-import { type DrainedBlock, encodeByHour } from '../score-log/blocks/encode-blocks.ts'
-import { type Erases, withoutReferences } from '../score-log/erasure/erased-record.ts'
-import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
-import { ChallengerFailures } from '../scoring/challenger-failures.ts'
-import { makeServing } from '../scoring/make-serving.ts'
-import type { ServingDeployment } from '../scoring/serving.ts'
+import type { CompiledModel } from '../../engine/index.ts'
+import { AppError } from '../../errors.ts'
+import { type DrainedBlock, encodeByHour } from '../../log/blocks/encode-blocks.ts'
+import { type Erases, withoutReferences } from '../../log/erasure/erased-record.ts'
+import { hashOfReference } from '../../log/erasure/reference-hash.ts'
+import { systemClock } from '../../platform/clock.ts'
+import { ChallengerFailures } from '../../scoring/challenger-failures.ts'
+import { makeServing } from '../../scoring/make-serving.ts'
+import type { ServingDeployment } from '../../scoring/serving.ts'
 import { handOver, receiveBytes } from './byte-pipe.ts'
+import { checksumAfter } from './checksums.ts'
 import { ChunkScorer } from './chunk-scorer.ts'
 import { newReader } from './input/new-reader.ts'
 import type { ReadBytes, RecordReader } from './input/record.ts'
@@ -19,7 +20,7 @@ const READ_BYTES = 1024 * 1024
 
 const task: BatchTask = workerData
 
-let placeOf: () => string | null = () => null
+let findPlace: () => string | null = () => null
 
 const ready = open()
 // Its failure answers the first chunk.
@@ -61,7 +62,7 @@ async function open(): Promise<Open> {
   const { batchId, by, state, specs, options, fileBytes, position } = task
   const deployment = await makeServing(state, {
     store: {
-      specOf: async (modelId) => specs.get(modelId) ?? null,
+      readSpec: async (modelId) => specs.get(modelId) ?? null,
       // A batch gives no reasons; the log names the baseline of the state.
       baseline: async () => null,
     },
@@ -73,8 +74,8 @@ async function open(): Promise<Open> {
   const { features, recordsMax } = scorer
   const { format } = options
   const reader = newReader(format, { read, fileBytes, features, position, recordsMax })
-  placeOf = () => reader.place
-  return { scorer, reader, models: modelsOf(deployment) }
+  findPlace = () => reader.place
+  return { scorer, reader, models: listModels(deployment) }
 }
 
 let isFirst = task.isAtStart
@@ -100,9 +101,11 @@ async function scoreNext(requestId: string, scoredAtMs: number): Promise<void> {
   const facts = { ...counts, position, unknownColumns, total }
   const chunk: HandedPortion = {
     ...facts,
-    blocks: payload === null ? [] : await blocksOf(payload),
+    blocks: payload === null ? [] : await makeBlocks(payload),
     resultBytes: results.length,
     errorBytes: errors.length,
+    resultSum: checksumAfter(results),
+    errorSum: checksumAfter(errors),
   }
   send({ kind: 'chunk', chunk })
   handOver(results)
@@ -119,11 +122,11 @@ function keep(requestId: string, payload: Buffer): void {
 async function encodedAgain(requestId: string): Promise<DrainedBlock[]> {
   const payload = payloads.get(requestId)
   if (payload === undefined) throw new Error('the record of a chunk is no longer here')
-  return blocksOf(payload)
+  return makeBlocks(payload)
 }
 
 /** The log of a chunk, without what is erased by now. */
-async function blocksOf(payload: Buffer): Promise<DrainedBlock[]> {
+async function makeBlocks(payload: Buffer): Promise<DrainedBlock[]> {
   const { models } = await ready
   const kept = erased.size === 0 ? payload : withoutReferences(payload, erases).payload
   return encodeByHour([kept], models)
@@ -140,7 +143,7 @@ const read: ReadBytes = async (from, bytes) => {
   let filled = 0
   while (filled < bytes) {
     const portion = whole.subarray(filled, filled + READ_BYTES)
-    send({ kind: 'read', from: from + filled, bytes: portion.length, place: placeOf() })
+    send({ kind: 'read', from: from + filled, bytes: portion.length, place: findPlace() })
     const found = receiveBytes(portion)
     if (found === null) throw new Error("the file can't be read")
     filled += found
@@ -153,7 +156,7 @@ function send(message: FromProcess): void {
   parentPort?.postMessage(message)
 }
 
-function modelsOf({ champion, challengers }: ServingDeployment): Map<string, CompiledModel> {
+function listModels({ champion, challengers }: ServingDeployment): Map<string, CompiledModel> {
   const all = [champion, ...challengers.flatMap(({ serving }) => serving ?? [])]
   return new Map(all.map(({ modelId, modelScore }) => [modelId, modelScore.model]))
 }

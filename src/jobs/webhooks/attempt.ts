@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** What became of an attempt. */
+/** Result of an attempt. */
 export interface SendResult {
   /** HTTP status; null without an answer. */
   readonly status: number | null
@@ -21,13 +21,13 @@ const INFORMATION_MAX = 4
  * is plain and asks nothing of the request: no way in which Node treats an answer, known or not,
  * may keep the place of an attempt.
  *
- * @param textOf says of an error what the webhook shows
+ * @param formatText says of an error what the webhook shows
  * @returns how it ended; never rejects
  */
-export async function endOf(
+export async function awaitEnd(
   request: ClientRequest,
   timeoutMs: number,
-  textOf: (error: NodeJS.ErrnoException) => string,
+  formatText: (error: NodeJS.ErrnoException) => string,
 ): Promise<SendResult> {
   const ended = Promise.withResolvers<SendResult>()
   const fail = (error: string, status: number | null = null) => ended.resolve({ status, error })
@@ -39,7 +39,7 @@ export async function endOf(
   }, timeoutMs)
   request.on('response', (response: IncomingMessage) => {
     const status = response.statusCode ?? 0
-    const known = { status, error: faultOf(status) }
+    const known = { status, error: findFault(status) }
     answer = known
     let bytes = 0
     response.on('data', (chunk: Buffer) => {
@@ -60,7 +60,7 @@ export async function endOf(
     socket.destroy()
     fail(`status ${statusCode}`, statusCode)
   })
-  request.on('error', (error) => fail(textOf(error)))
+  request.on('error', (error) => fail(formatText(error)))
   request.on('close', () => {
     if (answer === null) fail('the connection was closed without an answer')
     else ended.resolve(answer)
@@ -73,7 +73,7 @@ export async function endOf(
   }
 }
 
-function faultOf(status: number): string | null {
+function findFault(status: number): string | null {
   if (status >= 200 && status < 300) return null
   if (status >= 300 && status < 400) return `status ${status}: redirects are not followed`
   return `status ${status}`

@@ -1,4 +1,6 @@
+import { Periodic } from '../../platform/periodic.ts'
 import type { SendResult } from './attempt.ts'
+import type { DueStore } from './delivery-store.ts'
 import type { SecretSealer } from './secret-sealer.ts'
 import type { Sender } from './sender.ts'
 import { signedHeaders } from './signature.ts'
@@ -37,18 +39,8 @@ export interface AttemptEnd {
   readonly retryInMs: number
 }
 
-/** What delivering needs from the database. */
-export interface DueStore {
-  /** Takes deliveries that are due, of webhooks chosen at random. */
-  take(query: TakeQuery): Promise<readonly DueDelivery[]>
-  /** Stores how an attempt ended, unless another replica has taken the delivery meanwhile. */
-  finish(delivery: DueDelivery, end: AttemptEnd): Promise<void>
-  /** Gives a delivery back without counting the attempt. */
-  release(delivery: DueDelivery): Promise<void>
-}
-
 interface DelivererOptions {
-  readonly store: DueStore
+  readonly store: Pick<DueStore, keyof DueStore>
   readonly sender: Pick<Sender, 'send'>
   readonly sealer: SecretSealer
   /** Wait after each failed attempt; after the last one the delivery is dead. */
@@ -79,17 +71,16 @@ const JITTER = 0.2
  */
 export class Deliverer {
   private readonly options: DelivererOptions
-  private readonly ending = new AbortController()
+  private readonly periodic: Periodic
   private readonly underWay = new Map<string, number>()
   private readonly attempts = new Set<Promise<void>>()
-  private timer: NodeJS.Timeout | undefined
-  private round: Promise<void> | null = null
-  private isWoken = false
   /** Attempts that this process has made, by outcome. */
   readonly counts = { delivered: 0, failed: 0, dead: 0 }
 
   constructor(options: DelivererOptions) {
     this.options = options
+    const { pollMs = POLL_MS, onFailed } = options
+    this.periodic = new Periodic({ round: () => this.takeDue(), everyMs: pollMs, onFailed })
   }
 
   get inFlight(): number {
@@ -97,47 +88,30 @@ export class Deliverer {
   }
 
   start(): void {
-    if (this.ending.signal.aborted) return
-    clearTimeout(this.timer)
-    this.timer = setTimeout(() => this.wake(), this.options.pollMs ?? POLL_MS).unref()
+    this.periodic.start()
   }
 
   /** Looks for deliveries now. */
   wake(): void {
-    this.isWoken = true
-    if (this.ending.signal.aborted || this.round !== null) return
-    this.round = this.takeAll().finally(() => {
-      this.round = null
-      this.start()
-    })
+    this.periodic.wake()
   }
 
   /** Breaks off what is under way, and takes nothing more. */
   async close(): Promise<void> {
-    clearTimeout(this.timer)
-    this.ending.abort()
-    await this.round
+    await this.periodic.close()
     await Promise.all(this.attempts)
   }
 
-  private async takeAll(): Promise<void> {
-    const { store, onFailed } = this.options
-    try {
-      while (this.isWoken && !this.ending.signal.aborted) {
-        this.isWoken = false
-        const limit = ATTEMPTS_MAX - this.attempts.size
-        if (limit === 0) return
-        const taken = await store.take({
-          underWay: this.underWay,
-          perWebhook: PER_WEBHOOK_MAX,
-          limit,
-          leaseMs: LEASE_MS,
-        })
-        for (const delivery of taken) this.begin(delivery)
-      }
-    } catch (error) {
-      onFailed(error)
-    }
+  private async takeDue(): Promise<void> {
+    const limit = ATTEMPTS_MAX - this.attempts.size
+    if (limit === 0) return
+    const taken = await this.options.store.take({
+      underWay: this.underWay,
+      perWebhook: PER_WEBHOOK_MAX,
+      limit,
+      leaseMs: LEASE_MS,
+    })
+    for (const delivery of taken) this.begin(delivery)
   }
 
   private begin(delivery: DueDelivery): void {
@@ -157,26 +131,26 @@ export class Deliverer {
 
   private async attempt(delivery: DueDelivery): Promise<void> {
     const { store, sender } = this.options
-    const message = this.messageOf(delivery)
+    const message = this.formatMessage(delivery)
     const result: SendResult =
       message === null
         ? {
             status: null,
             error: 'the secret was encrypted with another JWT_SECRET: rotate the secret',
           }
-        : await sender.send(message, this.ending.signal)
-    if (result.error !== null && this.ending.signal.aborted) {
+        : await sender.send(message, this.periodic.signal)
+    if (result.error !== null && this.periodic.signal.aborted) {
       await store.release(delivery)
       return
     }
-    const end = this.endOf(delivery, result)
+    const end = this.makeAttemptEnd(delivery, result)
     if (end.state === 'delivered') this.counts.delivered++
     else this.counts.failed++
     if (end.state === 'dead') this.counts.dead++
     await store.finish(delivery, end)
   }
 
-  private endOf({ attempt }: DueDelivery, { status, error }: SendResult): AttemptEnd {
+  private makeAttemptEnd({ attempt }: DueDelivery, { status, error }: SendResult): AttemptEnd {
     if (error === null) return { state: 'delivered', status, error, retryInMs: 0 }
     const { retryMs, random = Math.random } = this.options
     const waitMs = retryMs[attempt - 1]
@@ -186,7 +160,7 @@ export class Deliverer {
   }
 
   /** Null if the key of the signature can't be read. */
-  private messageOf(delivery: DueDelivery) {
+  private formatMessage(delivery: DueDelivery) {
     const { webhookId, eventId, type, at, dataText, url } = delivery
     const { secret, previousSecret, sealedWith } = delivery
     const sealed = previousSecret === null ? [secret] : [secret, previousSecret]

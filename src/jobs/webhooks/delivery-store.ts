@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../platform/db/client.ts'
-import { epochMs } from '../rollups/rollup-rows.ts'
-import type { AttemptEnd, DueDelivery, DueStore, TakeQuery } from './deliverer.ts'
+import { epochMs } from '../../log/rollups/rollup-rows.ts'
+import { type Database, queryRows } from '../../platform/db/client.ts'
+import type { AttemptEnd, DueDelivery, TakeQuery } from './deliverer.ts'
 
 interface TakenRow {
   readonly id: string
@@ -19,15 +19,16 @@ interface TakenRow {
 }
 
 /** Deliveries that are due, in PostgreSQL. Times are on its clock, which all replicas share. */
-export class PostgresDueStore implements DueStore {
+export class DueStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /** Takes deliveries that are due, of webhooks chosen at random. */
   async take({ underWay, perWebhook, limit, leaseMs }: TakeQuery): Promise<DueDelivery[]> {
-    const rows = await rowsOf<TakenRow>(
+    const rows = await queryRows<TakenRow>(
       this.db,
       sql`with busy (id, attempts) as (${rowsOfCounts(underWay)}
         ), receivers as materialized (
@@ -75,15 +76,12 @@ export class PostgresDueStore implements DueStore {
     }))
   }
 
+  /** Stores how an attempt ended, unless another replica has taken the delivery meanwhile. */
   async finish(
     { id, webhookId, attempt }: DueDelivery,
     { state, status, error, retryInMs }: AttemptEnd,
   ): Promise<void> {
-    const finishedAt = state === 'waiting' ? sql`null` : sql`now()`
-    await this.db.execute(sql`update webhook_deliveries
-      set state = ${state}, last_status = ${status}::integer, last_error = ${error}::text,
-        next_attempt_at = ${inMs(retryInMs)}, finished_at = ${finishedAt}
-      where id = ${id} and attempts = ${attempt}::integer and state = 'waiting'`)
+    // The webhook goes first: a reader who sees how a delivery ended sees its webhook as it is then.
     await this.db.execute(
       state === 'delivered'
         ? sql`update webhooks set failing_since = null
@@ -91,8 +89,14 @@ export class PostgresDueStore implements DueStore {
         : sql`update webhooks set failing_since = now()
             where id = ${webhookId} and failing_since is null`,
     )
+    const finishedAt = state === 'waiting' ? sql`null` : sql`now()`
+    await this.db.execute(sql`update webhook_deliveries
+      set state = ${state}, last_status = ${status}::integer, last_error = ${error}::text,
+        next_attempt_at = ${inMs(retryInMs)}, finished_at = ${finishedAt}
+      where id = ${id} and attempts = ${attempt}::integer and state = 'waiting'`)
   }
 
+  /** Gives a delivery back without counting the attempt. */
   async release({ id, attempt }: DueDelivery): Promise<void> {
     await this.db.execute(sql`update webhook_deliveries
       set attempts = attempts - 1, next_attempt_at = now()

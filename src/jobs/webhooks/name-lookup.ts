@@ -2,7 +2,7 @@ import { promises as dns, type LookupAddress } from 'node:dns'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 
-/** Where names are found. By default as this machine finds them. */
+/** Sources of names. By default as this machine finds them. */
 interface NameSources {
   readonly hostsFile?: string
   readonly resolverFile?: string
@@ -16,7 +16,7 @@ const LOOKUP_MS = 5_000
 /** For one name server, and doubled at the second try. */
 const QUERY_MS = 1_500
 const QUERY_TRIES = 2
-/** How long both files count as read. Containers get theirs before the service starts. */
+/** Time for which both files count as read. Containers get theirs before the service starts. */
 const FILES_KEPT_MS = 30_000
 /** As many as glibc took for long. */
 const SEARCH_MAX = 6
@@ -52,7 +52,7 @@ export class NameLookup {
   }
 
   /** @throws UnknownNameError, also when the time is over */
-  async addressesOf(hostname: string): Promise<readonly LookupAddress[]> {
+  async findAddresses(hostname: string): Promise<readonly LookupAddress[]> {
     const { servers, timeoutMs } = this.sources
     const { hosts, search } = await this.read()
     const name = hostname.toLowerCase()
@@ -68,7 +68,7 @@ export class NameLookup {
       resolver.cancel()
     }, timeoutMs)
     try {
-      for (const candidate of isAbsolute ? [name] : candidatesOf(name, search)) {
+      for (const candidate of isAbsolute ? [name] : findCandidates(name, search)) {
         const found = await query(resolver, candidate)
         if (found.length > 0) return found
         if (isOver.signal.aborted) break
@@ -137,7 +137,7 @@ function loopback(name: string): LookupAddress[] | undefined {
 }
 
 /** A name with a dot is whole more often than not; a name without one never is. */
-function candidatesOf(name: string, search: readonly string[]): string[] {
+function findCandidates(name: string, search: readonly string[]): string[] {
   const longer = search.map((domain) => `${name}.${domain.replace(/\.$/, '')}`)
   return name.includes('.') ? [name, ...longer] : [...longer, name]
 }

@@ -1,19 +1,20 @@
 import { and, arrayContains, eq, gt, isNull, lte, notExists, or, sql } from 'drizzle-orm'
-import type { EventType, NewEvent } from '../outbox/event.ts'
-import { insertEvent } from '../outbox/writer.ts'
-import type { Database } from '../platform/db/client.ts'
-import { apiKeys } from '../tables/keys.ts'
-import { webhookEvents, webhooks } from '../tables/webhooks.ts'
-import { type ExpiringKey, type NoticeStore, ONCE_KEY_START } from './notices.ts'
+import type { EventType, NewEvent } from '../../identity/outbox/event.ts'
+import { insertEvent } from '../../identity/outbox/writer.ts'
+import type { Database } from '../../platform/db/client.ts'
+import { apiKeys } from '../../tables/keys.ts'
+import { webhookEvents, webhooks } from '../../tables/webhooks.ts'
+import { type ExpiringKey, ONCE_KEY_START } from './notices.ts'
 
-/** What notices are about, in PostgreSQL. */
-export class PostgresNoticeStore implements NoticeStore {
+/** Subjects of notices, in PostgreSQL. */
+export class NoticeStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /** Teams with a webhook for a type. */
   async teamsWanting(type: EventType): Promise<readonly string[]> {
     const rows = await this.db
       .selectDistinct({ teamId: webhooks.teamId })
@@ -22,9 +23,15 @@ export class PostgresNoticeStore implements NoticeStore {
     return rows.map(({ teamId }) => teamId)
   }
 
+  /**
+   * A team's keys in force that expire within a period and have no event of the day yet, the first
+   * to expire first.
+   *
+   * @param period `from` excluded, `to` included; `day` as in the names of its events
+   */
   async expiringKeys(
     teamId: string,
-    { from, to, day }: Parameters<NoticeStore['expiringKeys']>[1],
+    { from, to, day }: { readonly from: Date; readonly to: Date; readonly day: string },
     limit: number,
   ): Promise<readonly ExpiringKey[]> {
     const sent = this.db

@@ -1,23 +1,7 @@
-import type { EventType, NewEvent } from '../outbox/event.ts'
-import type { Clock } from '../platform/clock.ts'
-
-/** What notices ask of the database. */
-export interface NoticeStore {
-  /** Teams with a webhook for a type. */
-  teamsWanting(type: EventType): Promise<readonly string[]>
-  /**
-   * A team's keys in force that expire within a period and have no event of the day yet, the first
-   * to expire first.
-   *
-   * @param period `from` excluded, `to` included; `day` as in the names of its events
-   */
-  expiringKeys(
-    teamId: string,
-    period: { readonly from: Date; readonly to: Date; readonly day: string },
-    limit: number,
-  ): Promise<readonly ExpiringKey[]>
-  add(event: NewEvent): Promise<void>
-}
+import type { NewEvent } from '../../identity/outbox/event.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { Periodic } from '../../platform/periodic.ts'
+import type { NoticeStore } from './notice-store.ts'
 
 export interface ExpiringKey {
   readonly id: string
@@ -32,10 +16,10 @@ interface SignedState {
 }
 
 interface NoticeOptions {
-  readonly store: NoticeStore
+  readonly store: Pick<NoticeStore, 'teamsWanting' | 'expiringKeys' | 'add'>
   readonly clock: Clock
-  readonly checkpointOf: (teamId: string) => Promise<SignedState>
-  /** How long the database has been away, 0 while it answers. */
+  readonly readCheckpoint: (teamId: string) => Promise<SignedState>
+  /** Returns how long the database has been away, 0 while it answers. */
   readonly awayMs: () => number
   /** Why the spool takes no scores; null while it does. */
   readonly spoolRefusal: () => string | null
@@ -65,28 +49,29 @@ const AWAY_MS_MIN = 10_000
  */
 export class Notices {
   private readonly options: NoticeOptions
-  private readonly timers: readonly NodeJS.Timeout[]
-  private running: Promise<void> = Promise.resolve()
+  private readonly periodics: readonly Periodic[]
   private awayMs = 0
   private spoolRefusal: string | null = null
 
   constructor(options: NoticeOptions) {
     this.options = options
-    this.timers = [
-      setTimeout(() => this.queue(() => this.daily()), FIRST_MS).unref(),
-      setInterval(() => this.queue(() => this.daily()), DAILY_EVERY_MS).unref(),
-      setInterval(() => this.queue(() => this.watch()), STATE_EVERY_MS).unref(),
+    const { onFailed } = options
+    this.periodics = [
+      new Periodic({ round: () => this.daily(), everyMs: DAILY_EVERY_MS, onFailed }).start(
+        FIRST_MS,
+      ),
+      new Periodic({ round: () => this.watch(), everyMs: STATE_EVERY_MS, onFailed }).start(),
     ]
   }
 
   /** Stores the events of this day that are not stored yet. */
   async daily(): Promise<void> {
-    const { store, clock, checkpointOf } = this.options
+    const { store, clock, readCheckpoint } = this.options
     const at = new Date(clock.epochMs())
     const day = at.toISOString().slice(0, 10)
     await this.tellExpiringKeys(at, day)
     for (const teamId of await store.teamsWanting('log.checkpoint')) {
-      const { size, root, note } = await checkpointOf(teamId)
+      const { size, root, note } = await readCheckpoint(teamId)
       if (size === 0) continue
       const data = { size, root: Buffer.from(root).toString('hex'), checkpoint: note }
       const onceKey = `log.checkpoint/${day}`
@@ -118,8 +103,7 @@ export class Notices {
 
   /** Waits for what is under way and starts nothing more. */
   async close(): Promise<void> {
-    for (const timer of this.timers) clearInterval(timer)
-    await this.running
+    await Promise.all(this.periodics.map((one) => one.close()))
   }
 
   /** The teams take turns, so that none waits for all the keys of another. */
@@ -133,7 +117,7 @@ export class Notices {
         const keys = await store.expiringKeys(teamId, period, KEYS_OF_TURN)
         for (const { id, expiresAt } of keys) {
           const data = { key_id: id, expires_at: expiresAt.toISOString() }
-          const onceKey = onceKeyOf(id, day)
+          const onceKey = makeOnceKey(id, day)
           await store.add({ teamId, type: 'key.expiring', at, data, onceKey })
         }
         if (keys.length === KEYS_OF_TURN) unfinished.push(teamId)
@@ -148,16 +132,12 @@ export class Notices {
       await store.add({ ...event, teamId })
     }
   }
-
-  private queue(work: () => Promise<void>): void {
-    this.running = this.running.then(work).catch(this.options.onFailed)
-  }
 }
 
 /** Name of the event of a key on a day, which is stored once. */
-function onceKeyOf(keyId: string, day: string): string {
+function makeOnceKey(keyId: string, day: string): string {
   return `${ONCE_KEY_START}${keyId}/${day}`
 }
 
-/** How those names begin; key and day follow, with a slash between them. */
+/** The beginning of those names; key and day follow, with a slash between them. */
 export const ONCE_KEY_START = 'key.expiring/'

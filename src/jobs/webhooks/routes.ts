@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { errorResponses } from '../../schemas/errors.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { OVERLAP_SECONDS } from '../../../schemas/keys.ts'
 import {
   CreateWebhookRequest,
   DeliveriesQuery,
@@ -13,17 +14,19 @@ import {
   WebhookList,
   Webhook as WebhookSchema,
   WebhooksQuery,
-} from '../../schemas/webhooks.ts'
-import { OWNER_OR_ADMIN } from '../access/caller.ts'
-import { userCaller } from '../access/request-caller.ts'
-import { forbidStoring } from '../auth/plugin.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
-import { sendList } from '../http/list.ts'
+} from '../../../schemas/webhooks.ts'
+import { MANAGER_OR_AUDITOR, OWNER_OR_ADMIN } from '../../http/access/caller.ts'
+import { userCaller } from '../../http/access/request-caller.ts'
+import { readBodyLimit } from '../../http/body-limit.ts'
+import { sendList } from '../../http/list.ts'
+import type { AuditLogService } from '../../identity/audit/service.ts'
+import { forbidStoring } from '../../identity/auth/plugin.ts'
 import type { WebhookService } from './service.ts'
 import type { Delivery, Webhook } from './webhook.ts'
 
 interface WebhookRouteOptions {
   readonly webhooks: WebhookService
+  readonly auditLog: Pick<AuditLogService, 'note'>
 }
 
 const BODY_BYTES_MAX = 16 * 1024
@@ -33,9 +36,9 @@ const DeliveryParams = Type.Object({ id: Type.String(), delivery_id: Type.String
 /** Management of webhooks, and their deliveries. */
 export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = async (
   app,
-  { webhooks },
+  { webhooks, auditLog },
 ) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/webhooks',
@@ -63,7 +66,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
         querystring: WebhooksQuery,
         response: { 200: WebhookList, ...errorResponses(400, 401, 403) },
       },
-      config: { operation: 'webhooks.list', access: OWNER_OR_ADMIN },
+      config: { operation: 'webhooks.list', access: MANAGER_OR_AUDITOR },
     },
     (request, reply) => {
       const { teamId } = userCaller(request)
@@ -81,7 +84,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
         params: WebhookParams,
         response: { 200: WebhookSchema, ...errorResponses(401, 403, 404) },
       },
-      config: { operation: 'webhooks.get', access: OWNER_OR_ADMIN },
+      config: { operation: 'webhooks.get', access: MANAGER_OR_AUDITOR },
     },
     async (request) =>
       webhookAnswer(await webhooks.get(userCaller(request).teamId, request.params.id)),
@@ -136,7 +139,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
       config: { operation: 'webhooks.rotate', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
     },
     async (request, reply) => {
-      const { overlap_seconds: overlapSec = 0 } = request.body
+      const { overlap_seconds: overlapSec = OVERLAP_SECONDS } = request.body
       const issued = await webhooks.rotate(userCaller(request), request.params.id, overlapSec)
       forbidStoring(reply)
       return { ...webhookAnswer(issued.webhook), secret: issued.secret }
@@ -154,7 +157,10 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
       config: { operation: 'webhooks.test', access: OWNER_OR_ADMIN },
     },
     async (request, reply) => {
-      const delivery = await webhooks.test(userCaller(request), request.params.id)
+      const caller = userCaller(request)
+      const delivery = await webhooks.test(caller, request.params.id)
+      const after = { delivery_id: delivery.id }
+      await auditLog.note(caller, { action: 'webhook.test', subject: request.params.id, after })
       reply.code(202)
       return deliveryAnswer(delivery)
     },
@@ -168,7 +174,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
         querystring: DeliveriesQuery,
         response: { 200: DeliveryList, ...errorResponses(400, 401, 403, 404) },
       },
-      config: { operation: 'webhooks.deliveries', access: OWNER_OR_ADMIN },
+      config: { operation: 'webhooks.deliveries', access: MANAGER_OR_AUDITOR },
     },
     async (request, reply) => {
       const { state, ...wanted } = request.query
@@ -193,7 +199,10 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
     },
     async (request, reply) => {
       const { id, delivery_id: deliveryId } = request.params
-      const delivery = await webhooks.replay(userCaller(request).teamId, id, deliveryId)
+      const caller = userCaller(request)
+      const delivery = await webhooks.replay(caller.teamId, id, deliveryId)
+      const after = { delivery_id: deliveryId }
+      await auditLog.note(caller, { action: 'webhook.replay', subject: id, after })
       reply.code(202)
       return deliveryAnswer(delivery)
     },
@@ -213,8 +222,10 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
       config: { operation: 'webhooks.replay_dead', access: OWNER_OR_ADMIN },
     },
     async (request, reply) => {
-      const { teamId } = userCaller(request)
-      const { replayed, hasMore } = await webhooks.replayDead(teamId, request.params.id)
+      const caller = userCaller(request)
+      const { id } = request.params
+      const { replayed, hasMore } = await webhooks.replayDead(caller.teamId, id)
+      await auditLog.note(caller, { action: 'webhook.replay', subject: id, after: { replayed } })
       reply.code(202)
       return { replayed, has_more: hasMore }
     },

@@ -1,11 +1,11 @@
 import type { LookupAddress } from 'node:dns'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import { request as requestHttp } from '../platform/node-http.ts'
-import { endOf, type SendResult } from './attempt.ts'
-import { hostOf, type TargetRules } from './target.ts'
+import { request as requestHttp } from '../../platform/node-http.ts'
+import { awaitEnd, type SendResult } from './attempt.ts'
+import { readHost, type TargetRules } from './target.ts'
 
-export interface OutgoingMessage {
+interface OutgoingMessage {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -47,7 +47,7 @@ export class Sender {
     const { rules, timeoutMs = TIMEOUT_MS } = this.options
     const target = URL.parse(url)
     if (target === null) return { status: null, error: 'the URL is not valid' }
-    const host = hostOf(target)
+    const host = readHost(target)
     // No name is looked up for an address.
     if (isIP(host) !== 0 && !rules.admits(target, host)) {
       return { status: null, error: new RefusedAddressError().message }
@@ -65,7 +65,7 @@ export class Sender {
       signal,
     })
     request.end(body)
-    return endOf(request, timeoutMs, errorText)
+    return awaitEnd(request, timeoutMs, errorText)
   }
 
   /** Looks a name up, and refuses it if any of its addresses is refused. */

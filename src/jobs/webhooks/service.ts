@@ -1,66 +1,20 @@
-import { WEBHOOKS_MAX } from '../../schemas/webhooks.ts'
-import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import { AppError } from '../errors.ts'
-import type { EventType, NewEvent } from '../outbox/event.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isId, newId } from '../platform/ids/ids.ts'
-import type { Page, PageRequest } from '../platform/paging.ts'
+import { WEBHOOKS_MAX } from '../../../schemas/webhooks.ts'
+import { AppError } from '../../errors.ts'
+import { type Actor, auditRecord } from '../../identity/audit/record.ts'
+import type { EventType } from '../../identity/outbox/event.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isId, newId } from '../../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../../platform/paging.ts'
 import type { SecretSealer } from './secret-sealer.ts'
 import { newSecret, secretText } from './signature.ts'
+import type { WebhookStore } from './store.ts'
 import type { TargetRules } from './target.ts'
 import type { Delivery, DeliveryState, SealedSecrets, Webhook } from './webhook.ts'
 
-/** What a change of a webhook sets; absent leaves it as it is. */
+/** The new settings of a webhook; absent leaves it as it is. */
 export type WebhookChange = Partial<
   Pick<Webhook, 'url' | 'description' | 'types' | 'isActive' | 'previousUntil'> & SealedSecrets
 >
-
-/** What the service needs from the database. */
-export interface WebhookStore {
-  count(teamId: string): Promise<number>
-  /** @returns false if the team has `max` webhooks; then nothing is added */
-  add(webhook: Webhook & SealedSecrets, audit: NewAuditRecord, max: number): Promise<boolean>
-  list(teamId: string, page: PageRequest): Promise<Page<Webhook>>
-  find(teamId: string, webhookId: string): Promise<Webhook | null>
-  /**
-   * @param decide derives the change within the transaction, with its audit record
-   * @returns the webhook after it, or null if the team has none with this id
-   */
-  change(
-    teamId: string,
-    webhookId: string,
-    at: Date,
-    decide: (present: Webhook & SealedSecrets) => {
-      readonly change: WebhookChange
-      readonly audit: NewAuditRecord
-    },
-  ): Promise<Webhook | null>
-  /**
-   * Hides it from now on; upkeep removes it with its deliveries.
-   *
-   * @returns false if the team has none with this id
-   */
-  remove(
-    teamId: string,
-    webhookId: string,
-    audit: (present: Webhook) => NewAuditRecord,
-  ): Promise<boolean>
-  /** Stores an event for one webhook. @returns its delivery, or null if it takes none */
-  addEvent(event: NewEvent): Promise<Delivery | null>
-  deliveries(
-    webhookId: string,
-    state: DeliveryState | undefined,
-    page: PageRequest,
-  ): Promise<Page<Delivery>>
-  /**
-   * Lets a delivery wait for an attempt at once: from its first one, if it is finished.
-   *
-   * @returns null if the webhook has no such delivery
-   */
-  replay(webhookId: string, deliveryId: string): Promise<Delivery | null>
-  /** The same for dead deliveries, the oldest first. @returns how many there were */
-  replayDead(webhookId: string, limit: number): Promise<number>
-}
 
 interface WebhookServiceOptions {
   readonly store: WebhookStore
@@ -72,7 +26,7 @@ interface WebhookServiceOptions {
 }
 
 /** A webhook with its key, which is shown only once. */
-export interface IssuedWebhook {
+interface IssuedWebhook {
   readonly webhook: Webhook
   readonly secret: string
 }

@@ -13,7 +13,7 @@ export function secretText(secret: Uint8Array): string {
   return SECRET_PREFIX + Buffer.from(secret).toString('base64')
 }
 
-export interface SignedMessage {
+interface SignedMessage {
   /** The same in each attempt. */
   readonly id: string
   /** Time of the attempt, in whole seconds since 1970. */

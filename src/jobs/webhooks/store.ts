@@ -1,13 +1,19 @@
 import { and, desc, eq, isNull, sql } from 'drizzle-orm'
-import { lockTeam } from '../audit/lock-team.ts'
-import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import type { EventType, NewEvent } from '../outbox/event.ts'
-import { insertEvent } from '../outbox/writer.ts'
-import type { Database, Transaction } from '../platform/db/client.ts'
-import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
-import { webhookDeliveries, webhookEvents, webhooks } from '../tables/webhooks.ts'
-import type { WebhookStore } from './service.ts'
+import { lockTeam } from '../../identity/audit/lock-team.ts'
+import type { NewAuditRecord } from '../../identity/audit/record.ts'
+import { insertAuditRecord } from '../../identity/audit/writer.ts'
+import type { EventType, NewEvent } from '../../identity/outbox/event.ts'
+import { insertEvent } from '../../identity/outbox/writer.ts'
+import type { Database, Transaction } from '../../platform/db/client.ts'
+import {
+  makePage,
+  type Page,
+  type PageRequest,
+  rowsAfter,
+  rowsToRead,
+} from '../../platform/paging.ts'
+import { webhookDeliveries, webhookEvents, webhooks } from '../../tables/webhooks.ts'
+import type { WebhookChange } from './service.ts'
 import type { Delivery, DeliveryState, SealedSecrets, Webhook } from './webhook.ts'
 
 /** A removed webhook is hidden from its team. */
@@ -28,7 +34,7 @@ const DELIVERY = {
 }
 
 /** Webhooks in PostgreSQL. */
-export class PostgresWebhookStore implements WebhookStore {
+export class WebhookStore {
   private readonly db: Database
 
   constructor(db: Database) {
@@ -36,14 +42,15 @@ export class PostgresWebhookStore implements WebhookStore {
   }
 
   count(teamId: string): Promise<number> {
-    return countOf(this.db, teamId)
+    return countWebhooks(this.db, teamId)
   }
 
+  /** @returns false if the team has `max` webhooks; then nothing is added */
   add(webhook: Webhook & SealedSecrets, audit: NewAuditRecord, max: number): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, webhook.teamId)
-      if ((await countOf(tx, webhook.teamId)) >= max) return false
-      await tx.insert(webhooks).values({ ...webhook, types: typesOf(webhook.types) })
+      if ((await countWebhooks(tx, webhook.teamId)) >= max) return false
+      await tx.insert(webhooks).values({ ...webhook, types: readTypes(webhook.types) })
       await insertAuditRecord(tx, audit)
       return true
     })
@@ -56,18 +63,25 @@ export class PostgresWebhookStore implements WebhookStore {
       .where(and(eq(webhooks.teamId, teamId), isThere, rowsAfter(page, webhooks.id)))
       .orderBy(desc(webhooks.id))
       .limit(rowsToRead(page))
-    return pageOf(rows.map(webhookOf), page)
+    return makePage(rows.map(readWebhook), page)
   }
 
   find(teamId: string, webhookId: string): Promise<Webhook | null> {
     return findWebhook(this.db, teamId, webhookId)
   }
 
+  /**
+   * @param decide derives the change within the transaction, with its audit record
+   * @returns the webhook after it, or null if the team has none with this id
+   */
   change(
     teamId: string,
     webhookId: string,
     at: Date,
-    decide: Parameters<WebhookStore['change']>[3],
+    decide: (present: Webhook & SealedSecrets) => {
+      readonly change: WebhookChange
+      readonly audit: NewAuditRecord
+    },
   ): Promise<Webhook | null> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
@@ -77,13 +91,18 @@ export class PostgresWebhookStore implements WebhookStore {
       const { types, ...others } = change
       await tx
         .update(webhooks)
-        .set({ ...others, ...(types !== undefined && { types: typesOf(types) }), updatedAt: at })
+        .set({ ...others, ...(types !== undefined && { types: readTypes(types) }), updatedAt: at })
         .where(eq(webhooks.id, webhookId))
       await insertAuditRecord(tx, audit)
       return { ...present, ...change, updatedAt: at }
     })
   }
 
+  /**
+   * Hides it from now on; upkeep removes it with its deliveries.
+   *
+   * @returns false if the team has none with this id
+   */
   remove(
     teamId: string,
     webhookId: string,
@@ -104,6 +123,10 @@ export class PostgresWebhookStore implements WebhookStore {
     })
   }
 
+  /**
+   * Stores an event for one webhook.
+   * @returns its delivery, or null if it takes none
+   */
   addEvent(event: NewEvent): Promise<Delivery | null> {
     return this.db.transaction(async (tx) => {
       const [deliveryId] = await insertEvent(tx, event)
@@ -129,9 +152,14 @@ export class PostgresWebhookStore implements WebhookStore {
       )
       .orderBy(desc(webhookDeliveries.id))
       .limit(rowsToRead(page))
-    return pageOf(rows, page)
+    return makePage(rows, page)
   }
 
+  /**
+   * Lets a delivery wait for an attempt at once: from its first one, if it is finished.
+   *
+   * @returns null if the webhook has no such delivery
+   */
   replay(webhookId: string, deliveryId: string): Promise<Delivery | null> {
     return this.db.transaction(async (tx) => {
       await tx
@@ -152,6 +180,10 @@ export class PostgresWebhookStore implements WebhookStore {
     })
   }
 
+  /**
+   * The same for dead deliveries, the oldest first.
+   * @returns how many there were
+   */
   async replayDead(webhookId: string, limit: number): Promise<number> {
     const dead = this.db
       .select({ id: webhookDeliveries.id })
@@ -168,7 +200,7 @@ export class PostgresWebhookStore implements WebhookStore {
   }
 }
 
-async function countOf(db: Database, teamId: string): Promise<number> {
+async function countWebhooks(db: Database, teamId: string): Promise<number> {
   const [row] = await db
     .select({ count: sql<number>`count(*)::integer` })
     .from(webhooks)
@@ -185,7 +217,7 @@ async function findWebhook(
     .select()
     .from(webhooks)
     .where(and(eq(webhooks.id, webhookId), eq(webhooks.teamId, teamId), isThere))
-  return row === undefined ? null : webhookOf(row)
+  return row === undefined ? null : readWebhook(row)
 }
 
 async function findDelivery(
@@ -207,10 +239,10 @@ async function findDelivery(
 }
 
 /** The schema of the routes has checked the types. */
-function webhookOf(row: typeof webhooks.$inferSelect): Webhook & SealedSecrets {
+function readWebhook(row: typeof webhooks.$inferSelect): Webhook & SealedSecrets {
   return { ...row, types: row.types as EventType[] | null }
 }
 
-function typesOf(types: readonly EventType[] | null): string[] | null {
+function readTypes(types: readonly EventType[] | null): string[] | null {
   return types === null ? null : [...types]
 }

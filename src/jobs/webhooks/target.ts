@@ -1,13 +1,13 @@
 import { isIP } from 'node:net'
-import { AppError } from '../errors.ts'
-import { networkMatcher } from '../http/client-network.ts'
+import { AppError } from '../../errors.ts'
+import { networkMatcher } from '../../http/client-network.ts'
 import { isPublicAddress } from './addresses.ts'
 
 /** Says which addresses webhooks may have. */
 export interface TargetRules {
   /** @throws AppError `invalid_webhook` */
   checkUrl(url: string): URL
-  /** Whether a connection to an address may be made for a URL. */
+  /** Tells whether a connection to an address may be made for a URL. */
   admits(url: URL, address: string): boolean
 }
 
@@ -32,7 +32,7 @@ export function targetRules(allowedNetworks: readonly string[]): TargetRules {
       throw invalid('must not hold a user or password: the signature proves the sender')
     }
     if (url.hash !== '') throw invalid('must not have a fragment, which is never sent')
-    const host = hostOf(url)
+    const host = readHost(url)
     if (isIP(host) !== 0 && !admits(url, host)) {
       throw invalid(
         'names an address that is not public: the operator can allow its network by WEBHOOK_ALLOWED_NETWORKS',
@@ -44,7 +44,7 @@ export function targetRules(allowedNetworks: readonly string[]): TargetRules {
 }
 
 /** Name or address, without the brackets of IPv6. */
-export function hostOf({ hostname }: URL): string {
+export function readHost({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 

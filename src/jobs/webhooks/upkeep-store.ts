@@ -1,23 +1,26 @@
 import { and, eq, isNull, ne, sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../platform/db/client.ts'
-import { webhooks } from '../tables/webhooks.ts'
+import { type Database, queryRows } from '../../platform/db/client.ts'
+import { webhooks } from '../../tables/webhooks.ts'
 import { inMs } from './delivery-store.ts'
-import type { UpkeepStore } from './upkeep.ts'
 import type { SealedSecrets } from './webhook.ts'
 
 /** Upkeep of webhooks in PostgreSQL. */
-export class PostgresUpkeepStore implements UpkeepStore {
+export class UpkeepStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /**
+   * Removes deliveries that ended before, the oldest first.
+   * @returns how many
+   */
   async removeFinished(
     { deliveredMs, deadMs }: { readonly deliveredMs: number; readonly deadMs: number },
     limit: number,
   ): Promise<number> {
-    const removed = await rowsOf(
+    const removed = await queryRows(
       this.db,
       sql`delete from webhook_deliveries where id in (
           select id from webhook_deliveries
@@ -29,8 +32,12 @@ export class PostgresUpkeepStore implements UpkeepStore {
     return removed.length
   }
 
+  /**
+   * Removes deliveries of removed webhooks, and then those webhooks.
+   * @returns how many
+   */
   async removeRemoved(limit: number): Promise<number> {
-    const removed = await rowsOf(
+    const removed = await queryRows(
       this.db,
       sql`delete from webhook_deliveries where id in (
           select webhook_deliveries.id from webhook_deliveries
@@ -45,8 +52,12 @@ export class PostgresUpkeepStore implements UpkeepStore {
     return removed.length
   }
 
+  /**
+   * Gives up deliveries that wait for a webhook that is switched off.
+   * @returns how many
+   */
   async giveUpOfInactive(keptMs: number, limit: number): Promise<number> {
-    const ended = await rowsOf(
+    const ended = await queryRows(
       this.db,
       sql`update webhook_deliveries
         set state = 'dead', finished_at = now(), last_error = 'the webhook was switched off'
@@ -61,8 +72,12 @@ export class PostgresUpkeepStore implements UpkeepStore {
     return ended.length
   }
 
+  /**
+   * Removes older events that have no delivery.
+   * @returns how many
+   */
   async removeEvents(keptMs: number, limit: number): Promise<number> {
-    const removed = await rowsOf(
+    const removed = await queryRows(
       this.db,
       sql`delete from webhook_events where id in (
           select id from webhook_events
@@ -74,6 +89,7 @@ export class PostgresUpkeepStore implements UpkeepStore {
     return removed.length
   }
 
+  /** Notes which webhooks have so many waiting deliveries that they take no more. */
   async noteFull(waitingMax: number): Promise<void> {
     await this.db.execute(sql`with counted as (
         select id, (select count(*) from (
@@ -86,8 +102,9 @@ export class PostgresUpkeepStore implements UpkeepStore {
       where webhooks.id = counted.id and webhooks.is_full <> counted.is_full`)
   }
 
+  /** Waiting deliveries of active webhooks, up to a bound, and the age of the oldest. */
   async backlog(countMax: number): Promise<{ waiting: number; overdueMs: number }> {
-    const [row] = await rowsOf<{ waiting: number; overdue_ms: number | null }>(
+    const [row] = await queryRows<{ waiting: number; overdue_ms: number | null }>(
       this.db,
       sql`select count(*)::float8 as waiting,
           (extract(epoch from now() - min(next_attempt_at)) * 1000)::float8 as overdue_ms
@@ -99,6 +116,7 @@ export class PostgresUpkeepStore implements UpkeepStore {
     return { waiting: row?.waiting ?? 0, overdueMs: Math.max(0, row?.overdue_ms ?? 0) }
   }
 
+  /** Keys that another secret of the service has sealed. */
   sealedOtherwise(
     sealedWith: string,
     limit: number,
@@ -115,7 +133,10 @@ export class PostgresUpkeepStore implements UpkeepStore {
       .limit(limit)
   }
 
-  /** A rotation meanwhile has other bytes, whatever sealed them. */
+  /**
+   * Stores keys that were sealed anew, unless they have changed meanwhile: a rotation has other
+   * bytes, whatever sealed them.
+   */
   async reseal(webhookId: string, from: SealedSecrets, to: SealedSecrets): Promise<void> {
     await this.db
       .update(webhooks)
@@ -123,6 +144,7 @@ export class PostgresUpkeepStore implements UpkeepStore {
       .where(and(eq(webhooks.id, webhookId), eq(webhooks.secret, from.secret)))
   }
 
+  /** For a database without autovacuum. */
   async vacuum(): Promise<void> {
     await this.db.execute(sql`vacuum webhook_deliveries, webhook_events`)
   }

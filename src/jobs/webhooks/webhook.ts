@@ -1,4 +1,4 @@
-import type { EventType } from '../outbox/event.ts'
+import type { EventType } from '../../identity/outbox/event.ts'
 
 /** A receiver of events. */
 export interface Webhook {

@@ -1,15 +1,16 @@
-import { cellsOf } from '../../outcomes/import-lines.ts'
+import type { WrittenCategories } from '../../../engine/index.ts'
+import { readCells } from '../../../outcomes/import-lines.ts'
 import { NO_UNKNOWN_COLUMNS, type UnknownColumns } from '../batch.ts'
 import { faultyRecord, type LineForm } from './line-reader.ts'
 import {
   type FileRecord,
+  findUnknown,
   invalidFile,
   isLongId,
   LONG_ID,
+  makeTemplate,
   quoted,
   type ReadFeatures,
-  templateOf,
-  unknownOf,
 } from './record.ts'
 
 /** A number as JSON writes it. */
@@ -24,20 +25,22 @@ const POINT = 0x2e
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 const DELIMITERS = [',', ';', '\t'] as const
-/** What applicants have by default; a file need not have it. */
+/** The applicants' column of ids by default; a file need not have it. */
 export const DEFAULT_ID_FIELD = 'id'
 
 interface FeatureColumn {
   readonly name: string
   readonly cell: number
-  readonly isNumeric: boolean
+  /** Null for a feature whose values are numbers. */
+  readonly categories: WrittenCategories | null
 }
 
 /**
  * CSV with a header of names, separated by commas, semicolons or tabs.
  *
  * An empty cell is a missing value. A cell of a numeric feature is a number if JSON would take it
- * as one, else the text that it is, which matches no bin. A cell contains no line break.
+ * as one, else the text that it is, which matches no bin. A cell of another feature is a category,
+ * see `WrittenCategories`. A cell contains no line break.
  */
 export class CsvForm implements LineForm {
   unknownColumns: UnknownColumns = NO_UNKNOWN_COLUMNS
@@ -57,24 +60,24 @@ export class CsvForm implements LineForm {
     const unquoted = line.replace(QUOTED, '')
     const counts = DELIMITERS.map((delimiter) => unquoted.split(delimiter).length)
     this.delimiter = DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ','
-    const names = cellsOf(line, this.delimiter)
+    const names = readCells(line, this.delimiter)
     if (names === null) throw invalidFile('a quote in the header is not closed')
-    const { isNumeric, idField } = this.features
-    this.unknownColumns = unknownOf(names, this.features)
+    const { categories, idField } = this.features
+    this.unknownColumns = findUnknown(names, this.features)
     this.cells = names.length
     this.idCell = names.indexOf(idField)
     if (this.idCell < 0 && idField !== DEFAULT_ID_FIELD) {
       throw invalidFile(`the header has no column ${quoted(idField)}, which id_field names`)
     }
     this.columns = names.flatMap((name, cell) => {
-      const isNumber = isNumeric.get(name)
-      return isNumber === undefined ? [] : { name, cell, isNumeric: isNumber }
+      const known = categories.get(name)
+      return known === undefined ? [] : { name, cell, categories: known }
     })
-    this.template = templateOf(this.columns.map(({ name }) => name))
+    this.template = makeTemplate(this.columns.map(({ name }) => name))
   }
 
   read(line: string, number: number): FileRecord {
-    const cells = cellsOf(line, this.delimiter)
+    const cells = readCells(line, this.delimiter)
     if (cells === null) {
       return faultyRecord(number, 'a quote is not closed: a cell cannot contain a line break')
     }
@@ -85,16 +88,17 @@ export class CsvForm implements LineForm {
     const id = cells[this.idCell] || null
     if (isLongId(id)) return faultyRecord(number, LONG_ID)
     const applicant: Record<string, unknown> = { ...this.template }
-    for (const { name, cell, isNumeric } of this.columns) {
+    for (const { name, cell, categories } of this.columns) {
       const text = cells[cell] ?? ''
-      applicant[name] = text === '' ? null : isNumeric ? numberOrText(text) : text
+      if (text === '') applicant[name] = null
+      else applicant[name] = categories === null ? numberOrText(text) : categories.read(text)
     }
     return { line: number, id, applicant, fault: null }
   }
 }
 
 function numberOrText(text: string): number | string {
-  const plain = plainNumberOf(text)
+  const plain = readPlainNumber(text)
   if (plain !== null) return plain
   return JSON_NUMBER.test(text) ? Number(text) : text
 }
@@ -106,7 +110,7 @@ function numberOrText(text: string): number | string {
  * @returns null for any other text
  * @source Clinger, How to read floating point numbers accurately, 1990
  */
-function plainNumberOf(text: string): number | null {
+function readPlainNumber(text: string): number | null {
   const { length } = text
   const isNegative = text.charCodeAt(0) === MINUS
   const start = isNegative ? 1 : 0

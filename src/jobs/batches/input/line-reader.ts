@@ -13,7 +13,7 @@ import {
 /** Reads the lines of one form of text. */
 export interface LineForm {
   readonly unknownColumns: UnknownColumns
-  /** Whether the first line is a header, which `readHeader` gets first. */
+  /** True if the first line is a header, which `readHeader` gets first. */
   readonly hasHeader: boolean
   /** @throws AppError `invalid_file` */
   readHeader(line: string): void
@@ -80,7 +80,7 @@ export class LineReader implements RecordReader {
     if (at === 0) return this.skipLine()
     this.position = { offset: this.position.offset + at, line }
     const records = new LineRecords(bytes.subarray(0, at), count, (text, number) =>
-      this.recordOf(text, first + number),
+      this.readRecord(text, first + number),
     )
     return { records, position: this.position }
   }
@@ -123,7 +123,7 @@ export class LineReader implements RecordReader {
     if (this.position.offset === 0) this.position = { offset: Math.max(end + 1, 1), line: 1 }
   }
 
-  private recordOf(text: Buffer, line: number): FileRecord {
+  private readRecord(text: Buffer, line: number): FileRecord {
     if (text.length > LINE_BYTES_MAX) {
       return faultyRecord(line, LONG_LINE)
     }

@@ -24,15 +24,15 @@ export function takeColumns(metadata: FileMetaData): ReadonlyMap<string, Parquet
     if (columns.has(element.name)) {
       throw invalidFile(`two columns have the name ${quoted(element.name)}`)
     }
-    columns.set(element.name, columnOf(element))
-    index += sizeOf(elements, index)
+    columns.set(element.name, readColumn(element))
+    index += computeSize(elements, index)
   }
   if (root === undefined) throw invalidFile('the file has no schema')
   return columns
 }
 
 /** Elements of the subtree that begins here. */
-function sizeOf(elements: readonly SchemaElement[], index: number): number {
+function computeSize(elements: readonly SchemaElement[], index: number): number {
   let open = 1
   let at = index
   while (open > 0 && at < elements.length) {
@@ -42,7 +42,7 @@ function sizeOf(elements: readonly SchemaElement[], index: number): number {
   return at - index
 }
 
-function columnOf(element: SchemaElement): ParquetColumn {
+function readColumn(element: SchemaElement): ParquetColumn {
   const { name, type, converted_type: converted, logical_type: logical } = element
   const of = (kind: ParquetColumn['kind'], scale = 0) => ({ name, kind, scale })
   if (type === undefined || element.repetition_type === 'REPEATED') return of('other')
@@ -93,13 +93,13 @@ export class ColumnTexts {
     if (kind !== 'text' || !(value instanceof Uint8Array)) return value
     const known = this.known.get(value)
     if (known !== undefined) return known
-    const text = textOf(value)
+    const text = formatText(value)
     if (this.known.size < KNOWN_MAX) this.known.set(value, text)
     return text
   }
 }
 
-function textOf(bytes: Uint8Array): string | typeof NOT_UTF8 {
+function formatText(bytes: Uint8Array): string | typeof NOT_UTF8 {
   try {
     return UTF8.decode(bytes)
   } catch {
@@ -119,7 +119,7 @@ export function fileValue(value: unknown, column: ParquetColumn, isNumeric: bool
   if (value === null || value === undefined) return null
   if (column.kind === 'decimal') {
     if (value instanceof Uint8Array && value.length > DECIMAL_BYTES_MAX) return value
-    return decimalOf(unscaledOf(value), column.scale, isNumeric)
+    return toDecimal(readUnscaled(value), column.scale, isNumeric)
   }
   switch (typeof value) {
     case 'number':
@@ -138,14 +138,14 @@ function isSafe(value: bigint): boolean {
 }
 
 /** The digits of a decimal, as a whole number: big-endian two's complement, or an integer. */
-function unscaledOf(value: unknown): bigint {
+function readUnscaled(value: unknown): bigint {
   if (!(value instanceof Uint8Array)) return BigInt(value as number | bigint)
   let digits = 0n
   for (const byte of value) digits = (digits << 8n) | BigInt(byte)
   return BigInt.asIntN(8 * value.length, digits)
 }
 
-function decimalOf(unscaled: bigint, scale: number, isNumeric: boolean): number | string {
+function toDecimal(unscaled: bigint, scale: number, isNumeric: boolean): number | string {
   if (isSafe(unscaled) && scale >= 0 && scale <= EXACT_DIGITS_MAX) {
     return Number(unscaled) / 10 ** scale
   }

@@ -22,8 +22,11 @@ const GROUPS_MAX = 65_536
 /** Values of the columns of a row group, which is decoded as a whole. */
 const GROUP_VALUES_MAX = 64_000_000
 const MAGIC = 'PAR1'
+/** Instead of `MAGIC` where the footer itself is encrypted. */
+const ENCRYPTED_MAGIC = 'PARE'
 const TAIL_BYTES = 8
 const NO_PARQUET = 'the file is not a Parquet file'
+const ENCRYPTED = 'the Parquet file is encrypted: write it without encryption'
 
 /** What a page declares is checked before; here, no page may become longer than that. */
 const COMPRESSORS: Compressors = {
@@ -47,7 +50,9 @@ interface FileBytes {
 export async function readMetadata({ read, fileBytes }: FileBytes): Promise<FileMetaData> {
   if (fileBytes < TAIL_BYTES) throw invalidFile(NO_PARQUET)
   const tail = await read(fileBytes - TAIL_BYTES, TAIL_BYTES)
-  if (tail.toString('latin1', 4) !== MAGIC) throw invalidFile(NO_PARQUET)
+  const magic = tail.toString('latin1', 4)
+  if (magic === ENCRYPTED_MAGIC) throw invalidFile(ENCRYPTED)
+  if (magic !== MAGIC) throw invalidFile(NO_PARQUET)
   const footerBytes = tail.readUInt32LE(0)
   if (footerBytes > FOOTER_BYTES_MAX) {
     throw invalidFile(`the metadata of the file have more than ${FOOTER_BYTES_MAX} bytes`)
@@ -55,7 +60,13 @@ export async function readMetadata({ read, fileBytes }: FileBytes): Promise<File
   if (footerBytes > fileBytes - TAIL_BYTES) throw invalidFile('the file is cut off')
   const footer = await read(fileBytes - TAIL_BYTES - footerBytes, footerBytes + TAIL_BYTES)
   thriftEnd(footer, 0, { end: footerBytes, valuesMax: FOOTER_VALUES_MAX })
-  return parquetMetadata(footer, { geoparquet: false })
+  try {
+    return parquetMetadata(footer, { geoparquet: false })
+  } catch (error) {
+    // The library takes required fields for granted, and fails on the first that is absent.
+    if (!(error instanceof TypeError)) throw error
+    throw invalidFile('the file is damaged: its metadata lack fields that Parquet requires', error)
+  }
 }
 
 /**
@@ -99,11 +110,11 @@ export async function readColumn(
 ): Promise<DecodedArray> {
   const rows = Number(group.num_rows)
   if (rows === 0) return []
-  const { start, bytes, type } = placeOf(group, name, fileBytes)
+  const { start, bytes, type } = findPlace(group, name, fileBytes)
   const element = metadata.schema.find((one) => one.name === name && one.type !== undefined)
   const part = await read(start, bytes)
   checkPages(part, { rows, type, typeLength: element?.type_length })
-  const memory = memoryOf(part)
+  const memory = toArrayBuffer(part)
   const file: AsyncBuffer = {
     byteLength: fileBytes,
     slice: (from, to = fileBytes) => {
@@ -125,8 +136,11 @@ export async function readColumn(
   return column
 }
 
-/** Where the one column of this name is, as the library finds it. */
-function placeOf(group: RowGroup, name: string, fileBytes: number) {
+/** Returns where the one column of this name is, as the library finds it. */
+function findPlace(group: RowGroup, name: string, fileBytes: number) {
+  if (group.columns.some(({ crypto_metadata: key }) => key !== undefined)) {
+    throw invalidFile(ENCRYPTED)
+  }
   const found = group.columns.flatMap(({ meta_data: data }) =>
     data?.path_in_schema[0] === name ? [data] : [],
   )
@@ -148,7 +162,7 @@ function placeOf(group: RowGroup, name: string, fileBytes: number) {
 }
 
 /** The bytes at the start of their own memory, as the library wants them. */
-function memoryOf(part: Buffer): ArrayBuffer {
+function toArrayBuffer(part: Buffer): ArrayBuffer {
   const { buffer, byteOffset, byteLength } = part
   const isOwn = buffer instanceof ArrayBuffer && byteOffset === 0
   if (isOwn && buffer.byteLength === byteLength) return buffer

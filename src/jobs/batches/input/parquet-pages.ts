@@ -2,7 +2,7 @@ import type { PageHeader, ParquetType } from 'hyparquet'
 import { parquetHeader } from 'hyparquet/src/column.js'
 import { thriftEnd } from './thrift-bounds.ts'
 
-/** What the metadata of the file say about a column of a row group. */
+/** Facts that the metadata of the file have about a column of a row group. */
 interface ColumnFacts {
   readonly rows: number
   readonly type: ParquetType
@@ -42,7 +42,7 @@ export function checkPages(bytes: Uint8Array, facts: ColumnFacts): void {
     if (total > COLUMN_BYTES_MAX) {
       throw new Error(`its pages have more than ${COLUMN_BYTES_MAX} bytes when unpacked`)
     }
-    values += valuesOf(header, facts, facts.rows - values)
+    values += readValues(header, facts, facts.rows - values)
     offset = end + sizes.storedBytes
   }
 }
@@ -59,10 +59,10 @@ function checkSizes(
 }
 
 /** @returns rows of a page; 0 for a dictionary */
-function valuesOf(header: PageHeader, facts: ColumnFacts, left: number): number {
+function readValues(header: PageHeader, facts: ColumnFacts, left: number): number {
   const { uncompressed_page_size: bytes } = header
   if (header.type === 'DICTIONARY_PAGE') {
-    const most = Math.floor((8 * bytes) / bitsOf(facts))
+    const most = Math.floor((8 * bytes) / countBits(facts))
     if (!isCount(header.dictionary_page_header?.num_values, most)) {
       throw new Error('a dictionary declares more values than its page can hold')
     }
@@ -90,7 +90,7 @@ function valuesOf(header: PageHeader, facts: ColumnFacts, left: number): number 
 }
 
 /** Least bits of a value that is written plainly. */
-function bitsOf({ type, typeLength }: ColumnFacts): number {
+function countBits({ type, typeLength }: ColumnFacts): number {
   switch (type) {
     case 'BOOLEAN':
       return 1

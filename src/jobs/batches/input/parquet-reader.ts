@@ -1,5 +1,5 @@
 import type { DecodedArray, FileMetaData, RowGroup } from 'hyparquet'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../../errors.ts'
 import { type BatchPosition, NO_UNKNOWN_COLUMNS, type UnknownColumns } from '../batch.ts'
 import { DEFAULT_ID_FIELD } from './csv-form.ts'
 import { faultyRecord, LINE_BYTES_MAX } from './line-reader.ts'
@@ -14,16 +14,16 @@ import { checkGroups, readColumn, readMetadata } from './parquet-file.ts'
 import {
   CHUNK_RECORDS_MAX,
   type FileRecord,
+  findUnknown,
   invalidFile,
   isLongId,
   LONG_ID,
+  makeTemplate,
   type Portion,
   quoted,
   type ReadBytes,
   type ReadFeatures,
   type RecordReader,
-  templateOf,
-  unknownOf,
 } from './record.ts'
 
 /** Characters of text in a chunk: a dictionary can give one text to every row. */
@@ -80,12 +80,12 @@ export class ParquetReader implements RecordReader {
     try {
       this.metadata ??= await this.open()
       if (this.row >= Number(this.metadata.num_rows)) return null
-      const group = await this.groupOf(this.metadata)
+      const group = await this.findGroup(this.metadata)
       const recordsMax = Math.min(this.options.recordsMax, CHUNK_RECORDS_MAX)
       const end = Math.min(group.end, this.row + recordsMax)
       const records: FileRecord[] = []
       for (let chars = 0; this.row < end && chars < CHUNK_CHARS; this.row++) {
-        const record = this.recordOf(group, this.row)
+        const record = this.readRecord(group, this.row)
         if (record.applicant !== null) chars += this.chars
         records.push(record)
       }
@@ -105,15 +105,15 @@ export class ParquetReader implements RecordReader {
     const metadata = await readMetadata(this.options)
     const all = takeColumns(metadata)
     this.total = Number(metadata.num_rows)
-    this.unknownColumns = unknownOf([...all.keys()], features)
-    const { idField, isNumeric } = features
+    this.unknownColumns = findUnknown([...all.keys()], features)
+    const { idField, categories } = features
     if (!all.has(idField) && idField !== DEFAULT_ID_FIELD) {
       throw invalidFile(`the file has no column ${quoted(idField)}, which id_field names`)
     }
     // Nobody has asked for the reference by default: one that can't be read is left out.
     const hasId = idField !== DEFAULT_ID_FIELD || all.get(idField)?.kind !== 'other'
     this.columns = [...all.values()].filter(
-      ({ name }) => isNumeric.has(name) || (hasId && name === idField),
+      ({ name }) => categories.has(name) || (hasId && name === idField),
     )
     for (const { name, kind } of this.columns) {
       if (kind === 'other') {
@@ -121,13 +121,13 @@ export class ParquetReader implements RecordReader {
       }
     }
     const names = this.columns.map(({ name }) => name)
-    this.template = templateOf(names.filter((name) => isNumeric.has(name)))
+    this.template = makeTemplate(names.filter((name) => categories.has(name)))
     checkGroups(metadata, names.length)
     return metadata
   }
 
   /** The row group of the next row; the work only moves forward. */
-  private async groupOf(metadata: FileMetaData): Promise<Group> {
+  private async findGroup(metadata: FileMetaData): Promise<Group> {
     if (this.row < this.group.end) return this.group
     let { number, end } = this.group
     let start = end
@@ -140,20 +140,20 @@ export class ParquetReader implements RecordReader {
       start = end
       end += Number(group.num_rows)
     } while (end <= this.row)
-    const { isNumeric } = this.options.features
+    const { categories } = this.options.features
     const columns: Column[] = []
     for (const column of this.columns) {
       const { name } = column
       this.place = `row group ${number}, column ${quoted(name)}`
       const values = await readColumn(this.options, metadata, { group, name })
-      const isNumber = isNumeric.get(name) ?? null
+      const isNumber = categories.has(name) ? categories.get(name) === null : null
       columns.push({ ...column, values, texts: new ColumnTexts(), isNumeric: isNumber })
     }
     this.group = { number, start, end, columns }
     return this.group
   }
 
-  private recordOf({ start, columns }: Group, row: number): FileRecord {
+  private readRecord({ start, columns }: Group, row: number): FileRecord {
     const line = row + 1
     const { idField } = this.options.features
     const applicant: Record<string, unknown> = { ...this.template }
@@ -167,7 +167,7 @@ export class ParquetReader implements RecordReader {
         fault ??= `the column ${quoted(name)} of row ${line} is not UTF-8`
         continue
       }
-      if (name === idField) id = idOf(fileValue(found, column, false))
+      if (name === idField) id = readId(fileValue(found, column, false))
       if (isNumeric === null) continue
       const value = fileValue(found, column, isNumeric)
       applicant[name] = value
@@ -180,6 +180,6 @@ export class ParquetReader implements RecordReader {
   }
 }
 
-function idOf(value: unknown): string | number | null {
+function readId(value: unknown): string | number | null {
   return typeof value === 'string' || Number.isFinite(value) ? (value as string | number) : null
 }

@@ -1,5 +1,5 @@
-import type { Applicant } from '../../engine/index.ts'
-import { AppError } from '../../errors.ts'
+import type { Applicant, WrittenCategories } from '../../../engine/index.ts'
+import { AppError } from '../../../errors.ts'
 import type { BatchPosition, UnknownColumns } from '../batch.ts'
 
 /** An applicant of a file, or why there is none. */
@@ -29,7 +29,7 @@ export interface RecordReader {
   /** Records of the whole file; null where only reading all of it would tell. */
   readonly total: number | null
   readonly unknownColumns: UnknownColumns
-  /** What is being read, for an error of a process that ended; null: no part of it. */
+  /** The part that is being read, for an error of a process that ended; null: no part of it. */
   readonly place: string | null
   /**
    * @returns null at the end of the file
@@ -41,12 +41,12 @@ export interface RecordReader {
 /** Bytes of a file, fewer where it ends. */
 export type ReadBytes = (from: number, bytes: number) => Promise<Buffer>
 
-/** What a reader needs to know of the models. */
+/** Facts of the models that a reader needs. */
 export interface ReadFeatures {
-  /** Names of all features of all models: whether the values of a column are numbers. */
-  readonly isNumeric: ReadonlyMap<string, boolean>
+  /** Categories of all features of all models by name; null where the values are numbers. */
+  readonly categories: ReadonlyMap<string, WrittenCategories | null>
   readonly idField: string
-  /** Whether columns that no model knows are refused. */
+  /** True if columns that no model knows are refused. */
   readonly isStrict: boolean
 }
 
@@ -57,7 +57,7 @@ const ID_CHARS_MAX = 1_000
 
 export const LONG_ID = `the reference is longer than ${ID_CHARS_MAX} characters`
 
-/** Whether a reference is too long for the log and the results. */
+/** Tells whether a reference is too long for the log and the results. */
 export function isLongId(id: string | number | null): boolean {
   return typeof id === 'string' && id.length > ID_CHARS_MAX
 }
@@ -73,16 +73,16 @@ export function invalidFile(message: string, cause?: unknown): AppError {
  * @throws AppError `invalid_file` if no column is a feature, a name is there twice, or strict mode
  *   refuses a column
  */
-export function unknownOf(
+export function findUnknown(
   columns: readonly string[],
-  { isNumeric, idField, isStrict }: ReadFeatures,
+  { categories, idField, isStrict }: ReadFeatures,
 ): UnknownColumns {
   const seen = new Set<string>()
   for (const name of columns) {
     if (seen.has(name)) throw invalidFile(`two columns have the name ${quoted(name)}`)
     seen.add(name)
   }
-  const unknown = columns.filter((name) => !isNumeric.has(name))
+  const unknown = columns.filter((name) => !categories.has(name))
   if (unknown.length === columns.length) {
     throw invalidFile('no column has the name of a feature of the model: check the header')
   }
@@ -110,6 +110,6 @@ export function quoted(name: string): string {
  * of `JSON.parse`; an object that grows by twenty names becomes a hash table, and scoring takes
  * twice as long.
  */
-export function templateOf(names: readonly string[]): Readonly<Record<string, unknown>> {
+export function makeTemplate(names: readonly string[]): Readonly<Record<string, unknown>> {
   return JSON.parse(JSON.stringify(Object.fromEntries(names.map((name) => [name, null]))))
 }

@@ -1,4 +1,4 @@
-/** What a structure may have. */
+/** Bounds of a structure. */
 interface ThriftBounds {
   /** Offset behind the last byte that belongs to it. */
   readonly end: number

@@ -1,5 +1,5 @@
 import type { FileMetaData, RowGroup } from 'hyparquet'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../../errors.ts'
 import type { ReadBytes } from '../input/record.ts'
 import { thriftEnd } from '../input/thrift-bounds.ts'
 import type { parquetWriter } from './parquet-results.ts'
@@ -27,12 +27,12 @@ interface Part {
  * The files are in a folder into which the team's own programs write: their metadata are checked
  * before the library reads them. It is loaded with the first such file.
  *
- * @param keys of whole files with one schema; without any, nothing is given
+ * @param parts whole files with one schema; without any, nothing is given
  * @throws AppError `batch_not_found` for one that is no longer a part of results
  */
-export async function* joinParquet(
-  keys: readonly string[],
-  open: (key: string) => Promise<Part>,
+export async function* joinParquet<Named>(
+  parts: readonly Named[],
+  open: (part: Named) => Promise<Part>,
 ): AsyncGenerator<Uint8Array> {
   const { ByteWriter } = await import('hyparquet-writer')
   const results = await import('./parquet-results.ts')
@@ -40,9 +40,9 @@ export async function* joinParquet(
   let joined: ReturnType<typeof parquetWriter> | null = null
   let offset = MAGIC.length
   let metadataBytes = 0
-  for (const key of keys) {
-    const part = await open(key)
-    const found = await metadataOf(part)
+  for (const named of parts) {
+    const part = await open(named)
+    const found = await readMetadata(part)
     metadataBytes += found.bytes
     if (joined === null) {
       joined = results.parquetWriter(tail, found.metadata.schema)
@@ -65,7 +65,7 @@ export async function* joinParquet(
   yield tail.getBytes().subarray(MAGIC.length)
 }
 
-async function metadataOf({
+async function readMetadata({
   bytes: fileBytes,
   read,
 }: Part): Promise<{ readonly bytes: number; readonly metadata: FileMetaData }> {
@@ -96,7 +96,7 @@ function changedPart(cause?: unknown): AppError {
 }
 
 /**
- * Whether a file of results with its like can be joined to one.
+ * Tells whether a file of results with its like can be joined to one.
  *
  * @param parts how many of them there will be
  */

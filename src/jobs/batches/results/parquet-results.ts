@@ -2,17 +2,17 @@ import { constants, zstdCompressSync } from 'node:zlib'
 import type { SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import {
-  columnsOf,
   type ResultChunk,
   type ResultColumn,
   type ResultRow,
   type ResultWriter,
+  readColumns,
 } from './result-writer.ts'
 
 const BYTES_EXPECTED = 512 * 1024
 const ZSTD_LEVEL = 1
 export const CREATED_BY = 'Scoreline'
-/** What no applicant lacks. */
+/** Columns that no applicant lacks. */
 const REQUIRED = ['line', 'request_id', 'record_index']
 
 /** A Parquet file of one row group; `joinParquet` makes one file of those of all chunks. */
@@ -21,7 +21,7 @@ export class ParquetResults implements ResultWriter {
   private readonly values: (string | number | bigint | null)[][]
 
   constructor(chunk: ResultChunk) {
-    this.columns = columnsOf(chunk)
+    this.columns = readColumns(chunk)
     this.values = this.columns.map(() => [])
   }
 
@@ -34,7 +34,7 @@ export class ParquetResults implements ResultWriter {
 
   end(): Uint8Array {
     const bytes = new ByteWriter(BYTES_EXPECTED)
-    const file = parquetWriter(bytes, schemaOf(this.columns))
+    const file = parquetWriter(bytes, makeSchema(this.columns))
     const columnData = this.columns.map(({ name }, column) => ({
       name,
       data: this.values[column] ?? [],
@@ -82,7 +82,7 @@ const TYPES: Readonly<Record<ResultColumn['type'], Partial<SchemaElement>>> = {
   number: { type: 'DOUBLE' },
 }
 
-function schemaOf(columns: readonly ResultColumn[]): SchemaElement[] {
+function makeSchema(columns: readonly ResultColumn[]): SchemaElement[] {
   return [
     { name: 'results', num_children: columns.length },
     ...columns.map(

@@ -1,5 +1,5 @@
-import type { ModelScore } from '../../engine/index.ts'
-import type { ServingModel } from '../../scoring/serving.ts'
+import type { ModelScore } from '../../../engine/index.ts'
+import type { ServingModel } from '../../../scoring/serving.ts'
 import type { FileRecord } from '../input/record.ts'
 
 /** One applicant that was scored. */
@@ -41,7 +41,7 @@ export interface ResultColumn {
 }
 
 /** The columns of a chunk, which are the same for all chunks of a batch. */
-export function columnsOf(chunk: ResultChunk): ResultColumn[] {
+export function readColumns(chunk: ResultChunk): ResultColumn[] {
   const { model, idField, requestId } = chunk
   const { modelScore } = model
   const { featureNames } = modelScore.model
@@ -49,7 +49,7 @@ export function columnsOf(chunk: ResultChunk): ResultColumn[] {
     (name, feature): ResultColumn => ({
       name: `points_${name}`,
       type: 'number',
-      value: () => modelScore.pointsOf(feature),
+      value: () => modelScore.readPoints(feature),
     }),
   )
   const shadow: ResultColumn = {
@@ -60,9 +60,9 @@ export function columnsOf(chunk: ResultChunk): ResultColumn[] {
   return [
     { name: 'line', type: 'whole', value: ({ record }) => record.line },
     { name: 'id', type: 'text', value: ({ record: { id } }) => id },
-    { name: 'score', type: 'number', value: () => finiteOf(modelScore, 'score') },
+    { name: 'score', type: 'number', value: () => readFinite(modelScore, 'score') },
     { name: 'risk_grade', type: 'text', value: () => modelScore.grade },
-    { name: 'pd', type: 'number', value: () => finiteOf(modelScore, 'pd') },
+    { name: 'pd', type: 'number', value: () => readFinite(modelScore, 'pd') },
     ...(chunk.withContributions ? points : []),
     {
       name: 'warnings',
@@ -77,8 +77,8 @@ export function columnsOf(chunk: ResultChunk): ResultColumn[] {
 
 const SHADOW_NAME = ',"shadow_scores":'
 
-/** What is not finite is null, as in JSON. */
-function finiteOf(modelScore: ModelScore, name: 'score' | 'pd'): number | null {
+/** Returns null for what is not finite, as JSON does. */
+function readFinite(modelScore: ModelScore, name: 'score' | 'pd'): number | null {
   const value = modelScore[name]
   return Number.isFinite(value) ? value : null
 }
