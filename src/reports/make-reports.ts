@@ -1,43 +1,51 @@
-import { ChangeScans } from '../change-requests/change-scans.ts'
-import { Monitored } from '../monitoring/monitored.ts'
-import { QueuedScans } from '../monitoring/queued-scans.ts'
-import { MonitoringService } from '../monitoring/service.ts'
-import { PostgresMonitoringStore } from '../monitoring/store.ts'
+import type { LogReader } from '../log/reading/log-reader.ts'
+import { ScanQueue } from '../log/reading/scan-queue.ts'
+import type { StoredModels } from '../log/reading/stored-models.ts'
 import { OutcomeDefinitions } from '../outcomes/definitions.ts'
-import { PostgresOutcomeStore } from '../outcomes/store.ts'
-import { openPerformance } from '../performance/open.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Database } from '../platform/db/client.ts'
-import { LoggedReasons } from '../reasons/scans.ts'
-import { PostgresReasonStore } from '../reasons/store.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import { ScanQueue } from '../score-log/reading/scan-queue.ts'
-import type { StoredModels } from '../score-log/reading/stored-models.ts'
-import { ModelComparisons } from '../stats/model-comparisons.ts'
-import { PostgresStatsStore } from '../stats/store.ts'
+import { OutcomeStore } from '../outcomes/store.ts'
+import type { Deps } from '../platform/deps.ts'
+import { ChangeScans } from './change-requests/change-scans.ts'
+import { Monitored } from './monitoring/monitored.ts'
+import { QueuedScans } from './monitoring/queued-scans.ts'
+import { MonitoringService } from './monitoring/service.ts'
+import { MonitoringStore } from './monitoring/store.ts'
+import { OverviewFactsMaker } from './overview/facts.ts'
+import { MonthlyReports } from './overview/monthly-report.ts'
+import { ReportStore } from './overview/report-store.ts'
+import { OverviewStore } from './overview/store.ts'
+import { makePerformance } from './performance/make-performance.ts'
+import { LoggedReasons } from './reasons/scans.ts'
+import { ReasonStore } from './reasons/store.ts'
 import type { Reports } from './reports.ts'
+import { ModelComparisons } from './stats/model-comparisons.ts'
+import { StatsStore } from './stats/store.ts'
 
-export interface MadeFrom {
-  readonly db: Database
-  /** Bounds the calls of a store, see `guardStore`. */
-  readonly guarded: <Store extends object>(store: Store) => Store
+interface MadeFrom extends Pick<Deps, 'db' | 'guarded' | 'clock'> {
   readonly reader: LogReader
   readonly models: StoredModels
-  readonly clock: Clock
 }
 
 /** Makes all reports on this thread. Their scans share one queue, but for those of changes. */
 export function makeReports({ db, guarded, reader, models, clock }: MadeFrom): Reports {
   const queue = new ScanQueue()
-  const store = guarded(new PostgresMonitoringStore(db))
-  const definitions = new OutcomeDefinitions(guarded(new PostgresOutcomeStore(db)), clock)
-  const reasonStore = guarded(new PostgresReasonStore(db))
+  const store = guarded(new MonitoringStore(db))
+  const definitions = new OutcomeDefinitions(guarded(new OutcomeStore(db)), clock)
+  const reasonStore = guarded(new ReasonStore(db))
+  const monitored = new Monitored({ store, models })
+  const monitoring = new MonitoringService(monitored, new QueuedScans({ log: reader, queue }))
+  const performance = makePerformance({ db, guarded, reader, models, queue, definitions })
+  const overviewStore = guarded(new OverviewStore(db))
+  const factsMaker = new OverviewFactsMaker({ store: overviewStore, monitoring, performance })
+  const reportStore = guarded(new ReportStore(db))
+  const months = { store: reportStore, monitored, monitoring, performance }
+  const monthlyReports = new MonthlyReports(months)
   return {
-    monitoring: new MonitoringService(
-      new Monitored({ store, models }),
-      new QueuedScans({ log: reader, queue }),
-    ),
-    performance: openPerformance({ db, guarded, reader, models, queue, definitions }),
+    monitoring,
+    performance,
+    overview: {
+      facts: (...args) => factsMaker.facts(...args),
+      write: (...args) => monthlyReports.write(...args),
+    },
     reasons: new LoggedReasons({
       log: reader,
       models,
@@ -45,7 +53,7 @@ export function makeReports({ db, guarded, reader, models, clock }: MadeFrom): R
       queue,
     }),
     comparisons: new ModelComparisons({
-      store: guarded(new PostgresStatsStore(db)),
+      store: guarded(new StatsStore(db)),
       log: reader,
       queue,
     }),

@@ -1,5 +1,6 @@
-import type { Caller } from '../access/caller.ts'
 import { AppError } from '../errors.ts'
+import type { Caller } from '../http/access/caller.ts'
+import { DamagedBlock } from '../log/blocks/damaged-block.ts'
 import { WorkerThread } from '../platform/worker-thread.ts'
 import type {
   ReportFault,
@@ -17,11 +18,8 @@ interface ReportsThreadOptions extends ReportsWorkerData {
   readonly onCrash: (error: unknown) => void
   /** Called if the database did not answer the thread: other connections can be dead too. */
   readonly onSilent: () => void
-}
-
-interface Waiting {
-  readonly resolve: (report: unknown) => void
-  readonly reject: (error: unknown) => void
+  /** Receives the block that a report could not be made for. */
+  readonly onDamaged: (error: DamagedBlock) => void
 }
 
 const WORKER = new URL('./reports-worker.ts', import.meta.url)
@@ -39,11 +37,12 @@ const IDLE_MS = 600_000
 export class ReportsThread {
   readonly reports: Reports
   private readonly thread: WorkerThread<ReportOrder, ReportReply>
-  private nextId = 1
-  private readonly waiting = new Map<number, Waiting>()
+  private readonly onDamaged: (error: DamagedBlock) => void
 
-  constructor({ databaseUrl, archive, memoryMb, onCrash, onSilent }: ReportsThreadOptions) {
+  constructor(options: ReportsThreadOptions) {
+    const { databaseUrl, archive, memoryMb, onCrash, onSilent, onDamaged } = options
     const workerData: ReportsWorkerData = { databaseUrl, archive }
+    this.onDamaged = onDamaged
     this.thread = new WorkerThread({
       file: WORKER,
       name: 'reports',
@@ -51,8 +50,6 @@ export class ReportsThread {
       memoryMb: { old: memoryMb, young: YOUNG_MEMORY_MB },
       restartPauseMs: 0,
       idleMs: IDLE_MS,
-      onReply: (reply) => this.settle(reply),
-      onEnded: () => this.interrupt(),
       onCrash,
       onSilent,
     })
@@ -65,28 +62,13 @@ export class ReportsThread {
     return this.thread.close()
   }
 
-  private order(order: Omit<ReportOrder, 'id'>): Promise<unknown> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    const id = this.nextId++
-    this.waiting.set(id, { resolve, reject })
-    if (!this.thread.post({ id, ...order })) {
-      this.waiting.delete(id)
-      reject(interrupted())
-    }
-    return promise
-  }
-
-  private interrupt(): void {
-    const interruptedOnes = [...this.waiting.values()]
-    this.waiting.clear()
-    for (const { reject } of interruptedOnes) reject(interrupted())
-  }
-
-  private settle(reply: ReportReply): void {
-    const waiting = this.waiting.get(reply.id)
-    this.waiting.delete(reply.id)
-    if ('report' in reply) waiting?.resolve(reply.report)
-    else waiting?.reject(errorOf(reply.fault))
+  private async order(order: ReportOrder): Promise<unknown> {
+    const reply = await this.thread.call(order)
+    if (reply === null) throw interrupted()
+    if ('report' in reply) return reply.report
+    const error = makeError(reply.fault)
+    if (error instanceof DamagedBlock) this.onDamaged(error)
+    throw error
   }
 }
 
@@ -99,14 +81,16 @@ function interrupted(): AppError {
   return new AppError('unavailable', 'the report was interrupted: ask for it again')
 }
 
-function errorOf(fault: ReportFault): Error {
+function makeError(fault: ReportFault): Error {
   if (fault.code === null) {
     const error = new Error(fault.message)
     if (fault.stack !== undefined) error.stack = fault.stack
     return error
   }
-  const { code, message, details, retryAfterMs } = fault
+  const { code, message, details, retryAfterMs, isLasting, damage } = fault
+  if (damage !== null) return new DamagedBlock(damage)
   return new AppError(code, message, {
+    isLasting,
     ...(details !== undefined && { details }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   })

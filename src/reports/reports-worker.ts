@@ -1,10 +1,11 @@
 import { workerData } from 'node:worker_threads'
 import { AppError } from '../errors.ts'
+import { openArchiveBytes } from '../log/archive/archive-place.ts'
+import { DamagedBlock } from '../log/blocks/damaged-block.ts'
+import { openLogReader } from '../log/reading/open-reader.ts'
 import { systemClock } from '../platform/clock.ts'
 import { openThreadDatabase } from '../platform/db/thread-database.ts'
 import { goBehindRequests } from '../platform/thread-priority.ts'
-import { openArchiveBytes } from '../score-log/archive/archive-place.ts'
-import { openLogReader } from '../score-log/reading/open-reader.ts'
 import { makeReports } from './make-reports.ts'
 import type { ReportFault, ReportOrder, ReportReply, ReportsWorkerData } from './reports.ts'
 
@@ -18,22 +19,27 @@ const files = archive === null ? null : await openArchiveBytes(archive)
 const { reader, models } = openLogReader({ db, guarded, ...(files && { archive: { files } }) })
 const reports = makeReports({ db, guarded, reader, models, clock: systemClock })
 
-answer(replyTo)
+answer(replyTo, (reply) => {
+  const isWritten = 'report' in reply && reply.report instanceof Uint8Array
+  // `writeBody` makes memory of its own for each.
+  return isWritten ? [reply.report.buffer as ArrayBuffer] : []
+})
 
-async function replyTo({ id, subject, name, args }: ReportOrder): Promise<ReportReply> {
+async function replyTo({ subject, name, args }: ReportOrder): Promise<ReportReply> {
   try {
     // The other thread asks for the reports that `Reports` has, each with its own arguments.
     const named = reports[subject] as unknown as Record<string, (...args: unknown[]) => unknown>
-    return { id, report: await named[name]?.(...args) }
+    return { report: await named[name]?.(...args) }
   } catch (error) {
-    return { id, fault: faultOf(error) }
+    return { fault: findFault(error) }
   }
 }
 
-function faultOf(error: unknown): ReportFault {
+function findFault(error: unknown): ReportFault {
   if (error instanceof AppError) {
-    const { code, message, details, retryAfterMs } = error
-    return { code, message, details, retryAfterMs }
+    const { code, message, details, retryAfterMs, isLasting } = error
+    const damage = error instanceof DamagedBlock ? error.damage : null
+    return { code, message, details, retryAfterMs, isLasting, damage }
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   return { code: null, message, stack }

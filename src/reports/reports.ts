@@ -1,10 +1,12 @@
-import type { ChangeReports } from '../change-requests/change-scans.ts'
 import type { AppError } from '../errors.ts'
-import type { MonitoringReports } from '../monitoring/reports.ts'
-import type { PerformanceReports } from '../performance/reports.ts'
-import type { ReasonScans } from '../reasons/scans.ts'
-import type { ArchivePlace } from '../score-log/archive/archive-place.ts'
-import type { Comparisons } from '../stats/model-comparisons.ts'
+import type { ArchivePlace } from '../log/archive/archive-place.ts'
+import type { Damage } from '../log/blocks/damaged-block.ts'
+import type { ChangeReports } from './change-requests/change-scans.ts'
+import type { MonitoringReports } from './monitoring/reports.ts'
+import type { OverviewReports } from './overview/reports.ts'
+import type { PerformanceReports } from './performance/reports.ts'
+import type { ReasonScans } from './reasons/scans.ts'
+import type { Comparisons } from './stats/model-comparisons.ts'
 
 /** Reports that scan the log, by what they are about. The first argument of each is the caller. */
 export interface Reports {
@@ -13,16 +15,27 @@ export interface Reports {
   readonly reasons: ReasonScans
   readonly comparisons: Comparisons
   readonly changes: ChangeReports
+  readonly overview: OverviewReports
 }
 
 /** The names of all reports. */
 export const REPORTS: { readonly [Subject in keyof Reports]: readonly (keyof Reports[Subject])[] } =
   {
-    monitoring: ['stability', 'series', 'cutoffs', 'swapSet', 'migration', 'versions', 'sample'],
-    performance: ['get', 'vintages'],
+    monitoring: [
+      'writeStability',
+      'writeSeries',
+      'cutoffs',
+      'swapSet',
+      'migration',
+      'versions',
+      'sample',
+      'evaluate',
+    ],
+    performance: ['write', 'vintages'],
     reasons: ['population', 'methods', 'counts'],
     comparisons: ['compare'],
     changes: ['compare'],
+    overview: ['facts', 'write'],
   }
 
 /** Start data of the thread. */
@@ -34,17 +47,17 @@ export interface ReportsWorkerData {
 
 /** A report that the thread is to make. */
 export interface ReportOrder {
-  readonly id: number
   readonly subject: keyof Reports
   readonly name: string
   readonly args: readonly unknown[]
 }
 
-/** What an error is made of; an error itself loses its code on the way between threads. */
+/** The parts of an error; an error itself loses its code on the way between threads. */
 export type ReportFault =
-  | Pick<AppError, 'code' | 'message' | 'details' | 'retryAfterMs'>
+  | (Pick<AppError, 'code' | 'message' | 'details' | 'retryAfterMs' | 'isLasting'> & {
+      /** Present for a `DamagedBlock`. */
+      readonly damage: Damage | null
+    })
   | { readonly code: null; readonly message: string; readonly stack: string | undefined }
 
-export type ReportReply =
-  | { readonly id: number; readonly report: unknown }
-  | { readonly id: number; readonly fault: ReportFault }
+export type ReportReply = { readonly report: unknown } | { readonly fault: ReportFault }

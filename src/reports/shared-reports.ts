@@ -1,8 +1,8 @@
-import type { Caller } from '../access/caller.ts'
+import type { Caller } from '../http/access/caller.ts'
 import { REPORTS, type Reports } from './reports.ts'
 
 /** A report: its subject, its name, and the arguments of its method. */
-export interface AskedReport {
+interface AskedReport {
   readonly subject: keyof Reports
   readonly name: string
   readonly args: readonly [Caller, ...unknown[]]
@@ -43,6 +43,7 @@ export function sharedReports(make: (asked: AskedReport) => Promise<unknown>): R
     reasons: named('reasons'),
     comparisons: named('comparisons'),
     changes: named('changes'),
+    overview: named('overview'),
   }
 }
 

@@ -1,12 +1,12 @@
-import { type CompiledModel, probabilityOfDefault, rulesOf } from '../engine/index.ts'
-import { keyOf } from '../performance/labelled-applicants.ts'
+import { type CompiledModel, listRules, probabilityOfDefault } from '../../engine/index.ts'
+import type { CellColumns } from '../../log/reading/cell-columns.ts'
+import type { Card } from '../../log/reading/logged-feature.ts'
+import type { TurnTaker } from '../../platform/turn-taker.ts'
+import { makeKey } from '../performance/labelled-applicants.ts'
 import type { Direction } from '../performance/statistics/discrimination.ts'
-import type { Card } from '../reading/logged-feature.ts'
-import type { CellColumns } from '../score-log/reading/cell-columns.ts'
-import type { TurnTaker } from '../score-log/reading/turn-taker.ts'
 import { CandidatePerformance, type KnownOutcomes } from './candidate-performance.ts'
 import { CellMaps, type FeatureMap } from './cell-maps.ts'
-import { pointsOf } from './possible-points.ts'
+import { computePoints } from './possible-points.ts'
 import { ScoreBands } from './score-bands.ts'
 import { SwapSet } from './swap-set.ts'
 import { ANY_VALUE } from './value-set.ts'
@@ -15,9 +15,9 @@ import { ANY_VALUE } from './value-set.ts'
 const ROWS_A_LOOK = 200
 
 /**
- * What a candidate card would have given to logged applicants, as far as their logged cells tell.
- * The score of an applicant lies between two bounds that some values with these cells give; it is
- * exact, to the bit, where the bounds are equal.
+ * Results that a candidate card would have given to logged applicants, as far as their logged cells
+ * tell. The score of an applicant lies between two bounds that some values with these cells give;
+ * it is exact, to the bit, where the bounds are equal.
  */
 export class Backtest {
   private readonly candidate: Card
@@ -36,16 +36,16 @@ export class Backtest {
     this.candidate = candidate
     const { model, spec } = candidate
     this.maps = new CellMaps(candidate)
-    const all = rulesOf(model).map((rule) => pointsOf(rule, ANY_VALUE))
+    const all = listRules(model).map((rule) => computePoints(rule, ANY_VALUE))
     const sum = (end: 'low' | 'high') =>
       all.reduce((score, points) => score + points[end], model.basePoints)
     this.bands = new ScoreBands(sum('low'), sum('high'))
-    this.swaps = cutoffs.map((cutoff) => new SwapSet(cutoff, signOf(model)))
+    this.swaps = cutoffs.map((cutoff) => new SwapSet(cutoff, findSign(model)))
     this.exactOfFeature = spec.features.map(() => 0)
     this.impossible = spec.features.map(() => false)
-    const pd = (score: number) => pdOf(model, score)
+    const pd = (score: number) => computePd(model, score)
     this.performance =
-      outcomes === null ? null : new CandidatePerformance(outcomes, signOf(model), pd)
+      outcomes === null ? null : new CandidatePerformance(outcomes, findSign(model), pd)
   }
 
   /**
@@ -60,7 +60,7 @@ export class Backtest {
     turns: TurnTaker,
   ): Promise<void> {
     const own = columns.models.map(({ modelId }) => cards.get(modelId)?.card ?? null)
-    const maps = this.maps.mapsOf(columns, own)
+    const maps = this.maps.makeMaps(columns, own)
     for (const [feature, { isImpossible }] of maps.entries()) {
       if (isImpossible) this.impossible[feature] = true
     }
@@ -73,10 +73,10 @@ export class Backtest {
       const score = this.addRow(row, maps, {
         score: result?.scores[row] ?? Number.NaN,
         pd: result?.pds[row] ?? Number.NaN,
-        sign: signOf(own[served]?.model ?? this.candidate.model),
+        sign: findSign(own[served]?.model ?? this.candidate.model),
       })
       if (this.performance === null) continue
-      const key = keyOf({
+      const key = makeKey({
         requestId: columns.requestId(request),
         recordIndex: columns.recordIndex(row),
       })
@@ -141,7 +141,7 @@ export class Backtest {
     this.bands.add(low, high, served.score)
     const score = low === high ? low : null
     if (this.swaps.length === 0) return score
-    const ends = [pdOf(model, low), pdOf(model, high)]
+    const ends = [computePd(model, low), computePd(model, high)]
     const pd = { low: Math.min(...ends), high: Math.max(...ends) }
     for (const swap of this.swaps) swap.add(served, { low, high, pd })
     return score
@@ -149,10 +149,10 @@ export class Backtest {
 }
 
 /** 1 where a higher score is a lower risk, also without a scale; -1 where it is a higher one. */
-function signOf({ scale }: CompiledModel): Direction {
+function findSign({ scale }: CompiledModel): Direction {
   return scale !== null && scale.factor < 0 ? -1 : 1
 }
 
-function pdOf({ scale }: CompiledModel, score: number): number {
+function computePd({ scale }: CompiledModel, score: number): number {
   return scale === null ? Number.NaN : probabilityOfDefault(scale, score)
 }

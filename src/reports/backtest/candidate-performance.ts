@@ -1,10 +1,11 @@
-import type { LabelledQuery, LabelledStore } from '../performance/labelled.ts'
+import type { Dedupe } from '../../log/reading/applicant-scan.ts'
+import type { LabelledQuery } from '../performance/labelled.ts'
 import { LabelledApplicants } from '../performance/labelled-applicants.ts'
-import { probabilityFitOf } from '../performance/statistics/brier.ts'
-import { type Direction, discriminationOf } from '../performance/statistics/discrimination.ts'
-import { ksIntervalOf } from '../performance/statistics/ks-interval.ts'
+import { computeProbabilityFit } from '../performance/statistics/brier.ts'
+import { computeDiscrimination, type Direction } from '../performance/statistics/discrimination.ts'
+import { computeKsInterval } from '../performance/statistics/ks-interval.ts'
 import { ScoreCounts } from '../performance/statistics/score-counts.ts'
-import type { Dedupe } from '../score-log/reading/applicant-scan.ts'
+import type { PerformanceStore } from '../performance/store.ts'
 
 /** Outcomes of a definition. */
 export interface KnownOutcomes {
@@ -24,7 +25,7 @@ interface ReadOptions {
  * @throws AppError `invalid_request` above `APPLICANTS_MAX`; what `signal` was aborted with
  */
 export async function readOutcomes(
-  store: LabelledStore,
+  store: PerformanceStore,
   query: Omit<LabelledQuery, 'asKnownAtMs'>,
   { dedupe, signal }: ReadOptions,
 ): Promise<KnownOutcomes> {
@@ -34,11 +35,11 @@ export async function readOutcomes(
   return { definition: query.definition, applicants }
 }
 
-/** How well the exact scores of a candidate tell good from bad. */
+/** Discrimination of the exact scores of a candidate. */
 export class CandidatePerformance {
   private readonly outcomes: KnownOutcomes
   private readonly direction: Direction
-  private readonly pdOf: (score: number) => number
+  private readonly computePd: (score: number) => number
   private readonly byScore = new ScoreCounts()
   /** Applicants with an exact score and a good or bad outcome. */
   private readonly known = { good: 0, bad: 0 }
@@ -52,17 +53,17 @@ export class CandidatePerformance {
     excluded: 0,
   }
 
-  /** @param pdOf the candidate's probability of a score; NaN where it has none */
-  constructor(outcomes: KnownOutcomes, direction: Direction, pdOf: (score: number) => number) {
+  /** @param computePd the candidate's probability of a score; NaN where it has none */
+  constructor(outcomes: KnownOutcomes, direction: Direction, computePd: (score: number) => number) {
     this.outcomes = outcomes
     this.direction = direction
-    this.pdOf = pdOf
+    this.computePd = computePd
   }
 
   /**
    * Adds a scoring.
    *
-   * @param key see `keyOf`
+   * @param key see `makeKey`
    * @param score null where the logged bins leave it open
    */
   add(key: string, reference: string | null, score: number | null): void {
@@ -70,13 +71,13 @@ export class CandidatePerformance {
     coverage.scored++
     if (score !== null) coverage.exact++
     const known = this.outcomes.applicants.ofLogged(key, reference)
-    const outcome = known < 0 ? null : this.outcomes.applicants.outcomeOf(known)
+    const outcome = known < 0 ? null : this.outcomes.applicants.findOutcome(known)
     if (outcome === null) return
     coverage.matched++
     coverage[outcome]++
     if (score === null || (outcome !== 'good' && outcome !== 'bad')) return
     const isBad = outcome === 'bad'
-    this.byScore.add(score, this.pdOf(score), isBad ? 0 : 1, isBad ? 1 : 0)
+    this.byScore.add(score, this.computePd(score), isBad ? 0 : 1, isBad ? 1 : 0)
     this.known[outcome]++
   }
 
@@ -84,9 +85,9 @@ export class CandidatePerformance {
   async fields() {
     const counts = await this.byScore.sorted()
     const { good, bad } = this.known
-    const found = await discriminationOf(counts, this.direction)
-    const ks = await ksIntervalOf(counts, found)
-    const { brier, spiegelhalter } = await probabilityFitOf(counts)
+    const found = await computeDiscrimination(counts, this.direction)
+    const ks = await computeKsInterval(counts, found)
+    const { brier, spiegelhalter } = await computeProbabilityFit(counts)
     return {
       definition: this.outcomes.definition,
       n: good + bad,

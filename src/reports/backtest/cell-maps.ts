@@ -1,13 +1,13 @@
-import { type FeatureRule, rulesOf } from '../engine/index.ts'
-import type { Card } from '../reading/logged-feature.ts'
-import type { CellColumns } from '../score-log/reading/cell-columns.ts'
-import { type PointsRange, pointsOf } from './possible-points.ts'
+import { type FeatureRule, listRules } from '../../engine/index.ts'
+import type { CellColumns } from '../../log/reading/cell-columns.ts'
+import type { Card } from '../../log/reading/logged-feature.ts'
+import { computePoints, type PointsRange } from './possible-points.ts'
 import { ANY_VALUE, intersection, ofOtherType, type ValueSet, valuesOfCell } from './value-set.ts'
 
 /** Points that a feature of the candidate can give for an applicant. */
 export interface FeatureMap {
   readonly name: string
-  /** Whether no logged model has the feature. */
+  /** True if no logged model has the feature. */
   readonly isImpossible: boolean
   of(row: number): PointsRange
 }
@@ -34,13 +34,12 @@ export class CellMaps {
 
   constructor(candidate: Card) {
     this.candidate = candidate
-    this.rules = rulesOf(candidate.model)
+    this.rules = listRules(candidate.model)
   }
 
   /** @param cards those of the models, in their order; null for one that can't be read */
-  mapsOf(columns: CellColumns, cards: readonly (Card | null)[]): FeatureMap[] {
-    const models = columns.models.map(({ modelId }) => modelId)
-    const name = `${columns.isFirstForm} ${models}`
+  makeMaps(columns: CellColumns, cards: readonly (Card | null)[]): FeatureMap[] {
+    const name = columns.models.map(({ modelId }) => modelId).join()
     let ranges = this.known.get(name)
     if (ranges === undefined) {
       ranges = this.rules.map(() => new Map())
@@ -48,20 +47,20 @@ export class CellMaps {
     }
     const ofFeatures = ranges
     return this.rules.map((rule, index) => {
-      const found = this.sourcesOf(index, cards)
+      const found = this.listSources(index, cards)
       return featureMap(rule, columns, found, ofFeatures[index] ?? new Map())
     })
   }
 
   /** Logged features of the same name: those of the same type, or else one of the other. */
-  private sourcesOf(index: number, cards: readonly (Card | null)[]) {
+  private listSources(index: number, cards: readonly (Card | null)[]) {
     const wanted = this.candidate.spec.features[index]
     const all = cards.flatMap((card, position): Source[] => {
       const feature = card?.spec.features.findIndex(({ name }) => name === wanted?.name) ?? -1
       return card === null || feature < 0 ? [] : [{ position, feature, card }]
     })
-    const typeOf = ({ card, feature }: Source) => card.spec.features[feature]?.type
-    const same = all.filter((source) => typeOf(source) === wanted?.type)
+    const readType = ({ card, feature }: Source) => card.spec.features[feature]?.type
+    const same = all.filter((source) => readType(source) === wanted?.type)
     const isSame = same.length > 0
     return { isSame, sources: (isSame ? same : all.slice(0, 1)).slice(0, SOURCES_MAX) }
   }
@@ -69,37 +68,37 @@ export class CellMaps {
 
 function featureMap(
   rule: FeatureRule,
-  { models, isFirstForm }: CellColumns,
+  { models }: CellColumns,
   { isSame, sources }: { readonly isSame: boolean; readonly sources: readonly Source[] },
   ranges: Map<number, PointsRange>,
 ): FeatureMap {
   const { name } = rule
   if (sources.length === 0) {
-    const any = pointsOf(rule, ANY_VALUE)
+    const any = computePoints(rule, ANY_VALUE)
     return { name, isImpossible: true, of: () => any }
   }
   const scored = sources.map(({ position }) => models[position]?.scored)
   const columns = sources.map(({ position, feature }) => models[position]?.cells[feature])
-  const rangeOf = (row: number): PointsRange => {
+  const readRange = (row: number): PointsRange => {
     const sets: ValueSet[] = []
     for (const [index, { card, feature }] of sources.entries()) {
       const spec = card.spec.features[feature]
       if (scored[index]?.[row] !== 1 || spec === undefined) continue
-      const set = valuesOfCell(spec, columns[index]?.[row] ?? 0, isFirstForm)
+      const set = valuesOfCell(spec, columns[index]?.[row] ?? 0)
       sets.push(isSame ? set : ofOtherType(set))
     }
-    return pointsOf(rule, sets.length === 0 ? ANY_VALUE : sets.reduce(intersection))
+    return computePoints(rule, sets.length === 0 ? ANY_VALUE : sets.reduce(intersection))
   }
   const of = (row: number): PointsRange => {
     let key = 0
     for (let index = 0; index < columns.length; index++) {
-      // 0 is a model that failed; a cell of the first form can be -1.
-      const cell = scored[index]?.[row] === 1 ? (columns[index]?.[row] ?? 0) + 2 : 0
+      // 0 is a model that failed.
+      const cell = scored[index]?.[row] === 1 ? (columns[index]?.[row] ?? 0) + 1 : 0
       key = key * CELLS_MAX + cell
     }
     let range = ranges.get(key)
     if (range === undefined) {
-      range = rangeOf(row)
+      range = readRange(row)
       ranges.set(key, range)
     }
     return range

@@ -1,13 +1,12 @@
-import { AppError } from '../errors.ts'
-import { type Dedupe, REFERENCES_MAX } from '../score-log/reading/applicant-scan.ts'
-import type { CellColumns } from '../score-log/reading/cell-columns.ts'
-import { ReferenceTable, TooManyReferencesError } from '../score-log/reading/reference-table.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { AppError } from '../../errors.ts'
+import { type Dedupe, REFERENCES_MAX } from '../../log/reading/applicant-scan.ts'
+import type { CellColumns } from '../../log/reading/cell-columns.ts'
+import { TooManyReferencesError } from '../../log/reading/reference-set.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
+import { ReferenceTable } from './reference-table.ts'
 
 /** Rows between two looks at the clock. */
 const ROWS_A_LOOK = 200
-/** References are compared over the whole period. */
-const PERIOD = 0
 
 /**
  * Which scorings of a period count: of each reference its first or its last, or each. A scoring
@@ -54,9 +53,7 @@ export class CountedScorings {
     if (table === null) return columns
     const wanted = columns.wanted.filter((row) => {
       const reference = columns.reference(row)
-      if (reference === null) return true
-      table.ofText(reference)
-      return table.takes(...placeOf(columns, row))
+      return reference === null || table.takes(reference, ...findPlace(columns, row))
     })
     return { ...columns, wanted }
   }
@@ -66,12 +63,10 @@ async function note(table: ReferenceTable, columns: CellColumns, turns: TurnTake
   for (const [index, row] of columns.wanted.entries()) {
     if (index % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
     const reference = columns.reference(row)
-    if (reference === null) continue
-    table.ofText(reference)
-    table.note(...placeOf(columns, row))
+    if (reference !== null) table.note(reference, ...findPlace(columns, row))
   }
 }
 
-function placeOf(columns: CellColumns, row: number): [period: number, atMs: number, index: number] {
-  return [PERIOD, columns.scoredAtMs(columns.requestOfRow[row] ?? 0), columns.recordIndex(row)]
+function findPlace(columns: CellColumns, row: number): [atMs: number, index: number] {
+  return [columns.scoredAtMs(columns.requestOfRow[row] ?? 0), columns.recordIndex(row)]
 }

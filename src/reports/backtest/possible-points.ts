@@ -1,5 +1,5 @@
-import type { FeatureRule } from '../engine/index.ts'
-import { nextUp } from '../engine/index.ts'
+import type { FeatureRule } from '../../engine/index.ts'
+import { nextUp } from '../../engine/index.ts'
 import type { NumberRange, ValueSet } from './value-set.ts'
 
 /** Least and most points that a feature can give. */
@@ -9,7 +9,7 @@ export interface PointsRange {
 }
 
 /** The points that a feature gives for values of a set; both ends are given for some value. */
-export function pointsOf(rule: FeatureRule, values: ValueSet): PointsRange {
+export function computePoints(rule: FeatureRule, values: ValueSet): PointsRange {
   const possible = [
     ...(values.missing ? [rule.missingPoints] : []),
     ...(rule.isNumeric ? numericPoints(rule, values) : textPoints(rule, values)),

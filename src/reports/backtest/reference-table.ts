@@ -1,5 +1,5 @@
-import type { NameHasher } from '../blocks/block.ts'
-import { mixed, TextHash } from './text-hash.ts'
+import { TooManyReferencesError } from '../../log/reading/reference-set.ts'
+import { mixed, TextHash } from '../../log/reading/text-hash.ts'
 
 /** Tables of a part of the references each, so that none takes long to grow. */
 const PARTS = 256
@@ -19,36 +19,24 @@ interface Part {
   ties: Uint16Array
 }
 
-/** Thrown when there are more references than a table may hold. */
-export class TooManyReferencesError extends Error {
-  constructor() {
-    super('there are too many references')
-    this.name = 'TooManyReferencesError'
-  }
-}
-
 /**
  * Finds the scoring that counts among those of the same reference: the first or the last one, by
  * time and then by index of the record.
  *
- * Each question is about the reference that was handed over last, by `ofText` or `ofUtf8`. All
- * scorings are noted once, and then asked about in the same order: of several at the same time
+ * All scorings are noted once, and then asked about in the same order: of several at the same time
  * and index it takes the first or the last that comes. References are kept as hashes of 64 bits
  * with a random seed: of ten million, two are confused once in 370,000 tables. Memory is at most
  * 54 bytes for each reference.
  */
-export class ReferenceTable implements NameHasher {
+export class ReferenceTable {
   private readonly keeps: 'first' | 'last'
   private readonly referencesMax: number
   private readonly parts: Part[] = Array.from({ length: PARTS }, () => newPart(SLOTS_FIRST))
-  /** Hash of the reference alone. */
-  private readonly name = new TextHash()
+  private readonly hash = new TextHash()
   private high = 0
   private low = 0
   /** Number of references. */
   size = 0
-  /** Number of references of which `takes` has found the scoring that counts. */
-  taken = 0
 
   constructor(keeps: 'first' | 'last', referencesMax: number) {
     this.keeps = keeps
@@ -58,12 +46,12 @@ export class ReferenceTable implements NameHasher {
   /**
    * Notes a scoring.
    *
-   * @param period a whole number: references of different periods are different
+   * @param index of the record in its request
    * @throws TooManyReferencesError
    */
-  note(period: number, atMs: number, index: number): void {
-    const part = this.partOf(period)
-    const slot = slotOf(part, this.high, this.low)
+  note(reference: string, atMs: number, index: number): void {
+    const part = this.findPart(reference)
+    const slot = findSlot(part, this.high, this.low)
     if (part.high[slot] === 0 && part.low[slot] === 0) {
       if (this.size >= this.referencesMax) throw new TooManyReferencesError()
       this.size++
@@ -78,30 +66,22 @@ export class ReferenceTable implements NameHasher {
     }
   }
 
-  /** Whether a scoring is the one of its reference that counts; true once. */
-  takes(period: number, atMs: number, index: number): boolean {
-    const part = this.partOf(period)
-    const slot = slotOf(part, this.high, this.low)
+  /** Tells whether a scoring is the one of its reference that counts; true once. */
+  takes(reference: string, atMs: number, index: number): boolean {
+    const part = this.findPart(reference)
+    const slot = findSlot(part, this.high, this.low)
     const ties = part.ties[slot] ?? 0
     if (ties === 0 || part.atMs[slot] !== atMs || part.index[slot] !== index) return false
     part.ties[slot] = this.keeps === 'first' ? 0 : ties - 1
     if (this.keeps === 'last' && ties > 1) return false
-    this.taken++
     return true
   }
 
-  ofText(text: string): void {
-    this.name.ofText(text)
-  }
-
-  ofUtf8(bytes: Uint8Array, start: number, end: number): void {
-    this.name.ofUtf8(bytes, start, end)
-  }
-
-  private partOf(period: number): Part {
-    const { name } = this
-    this.high = mixed(name.high ^ Math.imul(period, 0x85ebca6b))
-    this.low = mixed(name.low ^ this.high ^ Math.imul(period, 0xc2b2ae35)) || 1
+  private findPart(reference: string): Part {
+    const { hash } = this
+    hash.ofText(reference)
+    this.high = mixed(hash.high)
+    this.low = mixed(hash.low ^ this.high) || 1
     const part = this.parts[this.high % PARTS]
     if (part === undefined) throw new RangeError('there is no such part')
     return part
@@ -121,7 +101,7 @@ function newPart(slots: number): Part {
 }
 
 /** The slot with this hash, or the free one where it belongs. */
-function slotOf(part: Part, high: number, low: number): number {
+function findSlot(part: Part, high: number, low: number): number {
   let slot = low & (part.slots - 1)
   while (part.high[slot] !== 0 || part.low[slot] !== 0) {
     if (part.high[slot] === high && part.low[slot] === low) return slot
@@ -152,7 +132,7 @@ function grow(part: Part): void {
     const high = part.high[old] ?? 0
     const low = part.low[old] ?? 0
     if (high === 0 && low === 0) continue
-    put(larger, slotOf(larger, high, low), {
+    put(larger, findSlot(larger, high, low), {
       high,
       low,
       atMs: part.atMs[old] ?? 0,

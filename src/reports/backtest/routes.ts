@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { BacktestRequest } from '../../schemas/backtest.ts'
-import { errorResponses } from '../../schemas/errors.ts'
-import { Job } from '../../schemas/jobs.ts'
-import { ANALYSTS } from '../access/caller.ts'
-import { userCaller } from '../access/request-caller.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
-import { jobFields } from '../jobs/response.ts'
+import { BacktestRequest } from '../../../schemas/backtest.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { Job } from '../../../schemas/jobs.ts'
+import { ANALYSTS } from '../../http/access/caller.ts'
+import { userCaller } from '../../http/access/request-caller.ts'
+import { readBodyLimit } from '../../http/body-limit.ts'
+import { jobFields } from '../../jobs/response.ts'
 import type { BacktestService } from './service.ts'
 
 interface BacktestRouteOptions {
@@ -23,12 +23,12 @@ export const backtestRoutes: FastifyPluginAsyncTypebox<BacktestRouteOptions> = a
   app.post(
     '/v1/backtests',
     {
-      bodyLimit: bodyLimitOf(app, BODY_BYTES_MAX),
+      bodyLimit: readBodyLimit(app, BODY_BYTES_MAX),
       schema: {
         body: BacktestRequest,
         response: { 202: Job, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
       },
-      config: { operation: 'backtests.start', access: ANALYSTS },
+      config: { operation: 'backtests.start', access: ANALYSTS, takesCard: true },
     },
     async (request, reply) => {
       const job = await backtests.start(userCaller(request), request.body)

@@ -28,8 +28,8 @@ export class ScoreBands {
   }
 
   add(low: number, high: number, served: number): void {
-    const from = this.bandOf(low)
-    const to = this.bandOf(high)
+    const from = this.findBand(low)
+    const to = this.findBand(high)
     for (let band = from; band <= to; band++) add(this.possible, band)
     if (from === to) add(this.sure, from)
     if (low !== high) return
@@ -64,7 +64,7 @@ export class ScoreBands {
     }
   }
 
-  private bandOf(score: number): number {
+  private findBand(score: number): number {
     return Math.floor(score / this.width) - this.first
   }
 }

@@ -1,19 +1,19 @@
-import type { Caller } from '../access/caller.ts'
-import type { Actor } from '../audit/record.ts'
-import { checkSpec, compileModel } from '../engine/index.ts'
-import { AppError } from '../errors.ts'
-import type { Job, JobHandler } from '../jobs/job.ts'
-import type { JobService } from '../jobs/service.ts'
-import type { ModelService } from '../models/service.ts'
-import type { OutcomeDefinitions } from '../outcomes/definitions.ts'
-import type { LabelledStore } from '../performance/labelled.ts'
-import type { Card } from '../reading/logged-feature.ts'
-import type { ScoreReadingService } from '../reading/service.ts'
-import { readTimeRange } from '../rollups/moment.ts'
-import type { Dedupe } from '../score-log/reading/applicant-scan.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import type { StoredModels } from '../score-log/reading/stored-models.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { checkSteps, compileSteps } from '../../engine/index.ts'
+import { AppError } from '../../errors.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import type { Actor } from '../../identity/audit/record.ts'
+import type { Job, JobHandler } from '../../jobs/job.ts'
+import type { JobService } from '../../jobs/service.ts'
+import type { Dedupe } from '../../log/reading/applicant-scan.ts'
+import type { LogReader } from '../../log/reading/log-reader.ts'
+import type { Card } from '../../log/reading/logged-feature.ts'
+import type { ScoreReadingService } from '../../log/reading/service.ts'
+import type { StoredModels } from '../../log/reading/stored-models.ts'
+import { readTimeRange } from '../../log/rollups/moment.ts'
+import type { OutcomeDefinitions } from '../../outcomes/definitions.ts'
+import { runInTurns, TurnTaker } from '../../platform/turn-taker.ts'
+import type { ModelService } from '../../registry/models/service.ts'
+import type { PerformanceStore } from '../performance/store.ts'
 import { Backtest } from './backtest.ts'
 import { readOutcomes } from './candidate-performance.ts'
 import { CountedScorings } from './counted-scorings.ts'
@@ -23,7 +23,7 @@ export const BACKTEST_JOB = 'backtest'
 const DEDUPE_DEFAULT: Dedupe = 'last'
 
 /** A request for a backtest, with the names of the API. */
-export interface BacktestOrder {
+interface BacktestOrder {
   readonly model_id?: string | undefined
   readonly spec?: unknown
   readonly source: {
@@ -45,11 +45,11 @@ interface BacktestOptions {
   readonly source: { readonly reader: LogReader; readonly models: StoredModels }
   readonly outcomes: {
     readonly definitions: Pick<OutcomeDefinitions, 'get'>
-    readonly store: LabelledStore
+    readonly store: PerformanceStore
   }
-  /** How many applicants a scan will read, to tell how far a job is. */
+  /** Number of applicants a scan will read, to tell how far a job is. */
   readonly sizes: {
-    applicantsOf(query: {
+    countApplicants(query: {
       readonly deploymentId: string
       readonly fromMs: number
       readonly toMs: number
@@ -82,11 +82,12 @@ export class BacktestService {
     readTimeRange(source)
     await this.options.reading.requireDeployment(caller, source.deployment)
     if (modelId !== undefined) await this.options.models.get(caller.teamId, modelId)
-    else cardOf(spec)
+    else await readCard(spec)
     if (definition !== undefined) {
       await this.options.outcomes.definitions.get(caller.teamId, definition)
     }
-    return this.options.jobs.start(caller, BACKTEST_JOB, order)
+    const about = { deployment_id: source.deployment, model_id: modelId ?? null }
+    return this.options.jobs.start(caller, BACKTEST_JOB, order, { about })
   }
 
   /** Runs a job of `start`. */
@@ -97,14 +98,14 @@ export class BacktestService {
     const { reader, models } = this.options.source
     const card =
       modelId === undefined
-        ? cardOf(spec)
+        ? await readCard(spec)
         : ((await models.get([modelId])).get(modelId)?.card ?? null)
     if (card === null) {
       throw new AppError('invalid_spec', 'this version of the service does not accept the model')
     }
     const dedupe = order.dedupe ?? DEDUPE_DEFAULT
     const query = { deploymentId: source.deployment, ...readTimeRange(source) }
-    const total = await this.options.sizes.applicantsOf(query)
+    const total = await this.options.sizes.countApplicants(query)
     const scope = { teamId, definition: definition ?? '', ...query }
     const outcomes =
       definition === undefined
@@ -132,9 +133,9 @@ export class BacktestService {
 }
 
 /** @throws AppError `invalid_spec` with details for every fault */
-function cardOf(spec: unknown): Card {
-  const check = checkSpec(spec)
-  if (check.ok) return { spec: check.spec, model: compileModel(check.spec) }
+async function readCard(input: unknown): Promise<Card> {
+  const check = await runInTurns(checkSteps(input))
+  if (check.ok) return { spec: check.spec, model: await runInTurns(compileSteps(check.spec)) }
   throw new AppError('invalid_spec', 'the specification of the candidate is invalid', {
     details: check.faults.map(({ path, message }) => ({ path: `spec.${path}`, message })),
   })

@@ -4,7 +4,7 @@ const CELLS = ['both_approve', 'swap_out', 'swap_in', 'both_decline', 'undecided
 type CellName = (typeof CELLS)[number]
 
 /** Probabilities lie between two bounds where a score does. */
-export interface PdRange {
+interface PdRange {
   readonly low: number
   readonly high: number
 }
@@ -16,7 +16,7 @@ interface CellSums {
   challengerHigh: number
 }
 
-/** Who the served model and the candidate approve at one cut-off. */
+/** The applicants whom the served model and the candidate approve at one cut-off. */
 export class SwapSet {
   private readonly cutoff: number
   private readonly sign: number
@@ -47,7 +47,7 @@ export class SwapSet {
     const isApproved = served.sign * served.score >= served.sign * cutoff
     const ends = [candidate.low, candidate.high].map((score) => sign * score >= sign * cutoff)
     const [atLow = false, atHigh = false] = ends
-    const cell = atLow !== atHigh ? 'undecided' : cellOf(isApproved, atLow)
+    const cell = atLow !== atHigh ? 'undecided' : findCell(isApproved, atLow)
     const sums = this.cells[cell]
     sums.n++
     sums.champion += served.pd
@@ -77,7 +77,7 @@ export class SwapSet {
   }
 }
 
-function cellOf(isApproved: boolean, isCandidateApproved: boolean): CellName {
+function findCell(isApproved: boolean, isCandidateApproved: boolean): CellName {
   if (isApproved) return isCandidateApproved ? 'both_approve' : 'swap_out'
   return isCandidateApproved ? 'swap_in' : 'both_decline'
 }
@@ -85,7 +85,7 @@ function cellOf(isApproved: boolean, isCandidateApproved: boolean): CellName {
 function cellFields({ n, champion, challengerLow, challengerHigh }: CellSums, total: number) {
   const isExact = challengerLow === challengerHigh
   const mean = (sum: number) => (n === 0 || Number.isNaN(sum) ? null : sum / n)
-  const sumOf = (sum: number) => (Number.isNaN(sum) ? null : sum)
+  const computeSum = (sum: number) => (Number.isNaN(sum) ? null : sum)
   return {
     n,
     share: total === 0 ? null : n / total,
@@ -93,10 +93,10 @@ function cellFields({ n, champion, challengerLow, challengerHigh }: CellSums, to
     mean_pd_challenger: isExact ? mean(challengerLow) : null,
     mean_pd_challenger_low: mean(challengerLow),
     mean_pd_challenger_high: mean(challengerHigh),
-    expected_bads_champion: sumOf(champion),
-    expected_bads_challenger: isExact ? sumOf(challengerLow) : null,
-    expected_bads_challenger_low: sumOf(challengerLow),
-    expected_bads_challenger_high: sumOf(challengerHigh),
+    expected_bads_champion: computeSum(champion),
+    expected_bads_challenger: isExact ? computeSum(challengerLow) : null,
+    expected_bads_challenger_low: computeSum(challengerLow),
+    expected_bads_challenger_high: computeSum(challengerHigh),
   }
 }
 

@@ -10,8 +10,7 @@ import {
   nextDown,
   nextUp,
   parseInterval,
-} from '../engine/index.ts'
-import { missingBinOf } from '../reading/logged-feature.ts'
+} from '../../engine/index.ts'
 
 /** Doubles from `low` to `high`, both included; infinite ends stand for no end. */
 export interface NumberRange {
@@ -20,14 +19,14 @@ export interface NumberRange {
 }
 
 /** Texts that are among these, or texts that are not. */
-export interface TextSet {
+interface TextSet {
   readonly isComplement: boolean
   readonly texts: ReadonlySet<string>
 }
 
 /** All values that a feature can have had. */
 export interface ValueSet {
-  /** Whether the value can have been missing. */
+  /** True if the value can have been missing. */
   readonly missing: boolean
   readonly numbers: readonly NumberRange[]
   readonly texts: TextSet
@@ -38,28 +37,11 @@ const ALL_TEXTS: TextSet = { isComplement: true, texts: new Set() }
 const ALL_NUMBERS: NumberRange = { low: -Infinity, high: Infinity }
 
 /**
- * The values that a logged cell stands for.
- *
- * A number for a categorical feature counts as its text: it was compared so.
- *
- * @param isFirstForm the first form of the log has only the bin that gave the points
+ * The values that a logged cell stands for. A number for a categorical feature counts as its text:
+ * it was compared so.
  */
-export function valuesOfCell(feature: FeatureSpec, cell: number, isFirstForm: boolean): ValueSet {
-  const cells = isFirstForm ? cellsOfFirstForm(feature, cell) : [cell]
-  return cells
-    .map((one) => (feature.type === 'numeric' ? numericValues(feature, one) : texts(feature, one)))
-    .reduce(union)
-}
-
-function cellsOfFirstForm(feature: FeatureSpec, cell: number): number[] {
-  const missingBin = missingBinOf(feature)
-  const isNumeric = feature.type === 'numeric'
-  if (cell < CELL_FIRST_BIN) {
-    const unmatched = isNumeric ? [CELL_NO_BIN, CELL_NOT_A_NUMBER] : [CELL_UNSEEN_CATEGORY]
-    return missingBin < 0 ? [CELL_MISSING, ...unmatched] : unmatched
-  }
-  if (cell - CELL_FIRST_BIN !== missingBin) return [cell]
-  return isNumeric ? [CELL_MISSING] : [CELL_MISSING, CELL_UNSEEN_CATEGORY]
+export function valuesOfCell(feature: FeatureSpec, cell: number): ValueSet {
+  return feature.type === 'numeric' ? numericValues(feature, cell) : texts(feature, cell)
 }
 
 function numericValues(
@@ -70,13 +52,13 @@ function numericValues(
   if (cell === CELL_NOT_A_NUMBER) return { missing: false, numbers: [], texts: ALL_TEXTS }
   const numbers =
     cell === CELL_NO_BIN
-      ? gapsBetween(rangesOf(feature))
-      : rangesOf(feature).filter(({ bin }) => bin === cell - CELL_FIRST_BIN)
+      ? gapsBetween(listRanges(feature))
+      : listRanges(feature).filter(({ bin }) => bin === cell - CELL_FIRST_BIN)
   return { missing: false, numbers, texts: NO_TEXTS }
 }
 
 /** In ascending order. */
-function rangesOf(feature: FeatureSpec & { readonly type: 'numeric' }) {
+function listRanges(feature: FeatureSpec & { readonly type: 'numeric' }) {
   return feature.bins
     .flatMap(({ range }, bin) => {
       const interval = range.trim() === MISSING ? null : parseInterval(range)
@@ -109,15 +91,6 @@ function texts(feature: FeatureSpec & { readonly type: 'categorical' }, cell: nu
   return { missing: false, numbers: [], texts: { isComplement, texts: set } }
 }
 
-/** The values in either set. */
-function union(one: ValueSet, other: ValueSet): ValueSet {
-  return {
-    missing: one.missing || other.missing,
-    numbers: [...one.numbers, ...other.numbers],
-    texts: complementOf(textsInBoth(complementOf(one.texts), complementOf(other.texts))),
-  }
-}
-
 /** The values in both sets, which are of features of the same type. */
 export function intersection(one: ValueSet, other: ValueSet): ValueSet {
   return {
@@ -141,10 +114,6 @@ function textsInBoth(one: TextSet, other: TextSet): TextSet {
   return { isComplement: false, texts: new Set(both) }
 }
 
-function complementOf({ isComplement, texts: set }: TextSet): TextSet {
-  return { isComplement: !isComplement, texts: set }
-}
-
 /**
  * The same values as a feature of the other type sees them, or more: a text can have been sent as a
  * number, and a number counts as a text.
@@ -161,5 +130,5 @@ export function ofOtherType({ missing, numbers, texts: set }: ValueSet): ValueSe
   }
 }
 
-/** What a value can be of which nothing is known. */
+/** The set of all values. */
 export const ANY_VALUE: ValueSet = { missing: true, numbers: [ALL_NUMBERS], texts: ALL_TEXTS }

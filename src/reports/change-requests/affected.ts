@@ -1,25 +1,25 @@
+import type { CellColumns } from '../../log/reading/cell-columns.ts'
+import type { LogReader } from '../../log/reading/log-reader.ts'
+import type { Card } from '../../log/reading/logged-feature.ts'
+import type { StoredModels } from '../../log/reading/stored-models.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 import { CellMaps, type FeatureMap } from '../backtest/cell-maps.ts'
-import type { Card } from '../reading/logged-feature.ts'
-import type { CellColumns } from '../score-log/reading/cell-columns.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import type { StoredModels } from '../score-log/reading/stored-models.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
 
 /** Applicants, and what the log tells of their scores. */
 export interface ExchangeCount {
   /** Applicants that were looked at. */
   readonly n: number
-  /** Those whose score would differ. */
+  /** Applicants whose score would differ. */
   readonly changed: number
-  /** Those for whom the logged bins leave it open. */
+  /** Applicants for whom the logged bins leave it open. */
   readonly undecided: number
 }
 
 /** Applicants of whom the log tells what other models would have given. */
 export interface AffectedCount extends ExchangeCount {
-  /** Those of each exchange, in the order of the query. */
+  /** Applicants of each exchange, in the order of the query. */
   readonly exchanges: readonly ExchangeCount[]
-  /** Whether the whole period was looked at. */
+  /** True if the whole period was looked at. */
   readonly isComplete: boolean
 }
 
@@ -31,7 +31,7 @@ export interface Exchange {
   readonly toModel: Card | null
 }
 
-export interface AffectedQuery {
+interface AffectedQuery {
   readonly teamId: string
   readonly deploymentId: string
   readonly fromMs: number
@@ -110,7 +110,7 @@ class AffectedCounter {
     isOver: () => boolean,
   ): Promise<void> {
     const featuresOf = new Map<Card, readonly FeatureMap[]>()
-    for (const [card, maps] of this.maps) featuresOf.set(card, maps.mapsOf(columns, own))
+    for (const [card, maps] of this.maps) featuresOf.set(card, maps.makeMaps(columns, own))
     const parts = this.counted.flatMap(({ of: { fromModelId, toModel }, counts }) => {
       const from = columns.models.find(({ modelId }) => modelId === fromModelId)
       return from === undefined
@@ -143,7 +143,7 @@ class AffectedCounter {
   }
 }
 
-/** What counts for an applicant of several exchanges, the first first. */
+/** Precedence of the exchanges of an applicant, the first first. */
 const ORDER: readonly Comparison[] = ['changed', 'undecided', 'same']
 
 function noCounts(): Counts {

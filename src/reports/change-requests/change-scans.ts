@@ -1,7 +1,7 @@
-import type { Caller } from '../access/caller.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import { ScanQueue } from '../score-log/reading/scan-queue.ts'
-import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import type { LogReader } from '../../log/reading/log-reader.ts'
+import { ScanQueue } from '../../log/reading/scan-queue.ts'
+import type { StoredModel, StoredModels } from '../../log/reading/stored-models.ts'
 import {
   type AffectedBounds,
   type AffectedCount,
@@ -19,7 +19,7 @@ export interface ModelDifference {
   readonly isTruncated: boolean
 }
 
-export interface ChangeQuery {
+interface ChangeQuery {
   readonly deploymentId: string
   /** The largest one first; of it the models are compared. */
   readonly exchanges: readonly {
@@ -27,21 +27,21 @@ export interface ChangeQuery {
     /** Null: nothing would score. */
     readonly toModelId: string | null
   }[]
-  /** What of it is wanted. */
+  /** The wanted parts. */
   readonly hasModels: boolean
   readonly hasAffected: boolean
   readonly fromMs: number
   readonly toMs: number
 }
 
-export interface ChangeScan {
+interface ChangeScan {
   /** Null if one of the models is missing or can't be read. */
   readonly models: ModelDifference | null
   /** Null while the log can't be read, and if a model can't. */
   readonly affected: AffectedCount | null
 }
 
-/** What change requests ask the log: what makes it can be on another thread. */
+/** Questions of change requests to the log: what makes it can be on another thread. */
 export type ChangeReports = Pick<ChangeScans, 'compare'>
 
 interface ChangeScansOptions {

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
-import type { UserCaller } from '../access/caller.ts'
-import { OPERATOR } from '../audit/record.ts'
-import type { ChangeRequest } from '../deployments/approval.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { UserCaller } from '../../http/access/caller.ts'
+import { OPERATOR } from '../../identity/audit/record.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { ChangeRequest } from '../../registry/deployments/approval.ts'
 import type { AffectedCount, ExchangeCount } from './affected.ts'
 import type { ChangeReports, ModelDifference } from './change-scans.ts'
-import { exchangesOf, type ModelExchange, type ModelShare, sharesBetween } from './exchanges.ts'
+import { listExchanges, type ModelExchange, type ModelShare, sharesBetween } from './exchanges.ts'
 
-/** What a change would mean for applicants. */
+/** Effect of a change on applicants. */
 export interface Difference {
   readonly shares: readonly ModelShare[]
   /** The models of its largest exchange; null for a change of no model. */
@@ -16,7 +16,7 @@ export interface Difference {
   readonly affected: Affected | null
 }
 
-export interface Affected extends Omit<AffectedCount, 'exchanges'> {
+interface Affected extends Omit<AffectedCount, 'exchanges'> {
   readonly from: Date
   readonly to: Date
   /** Expected share of all applicants whose answer would differ; null where the log tells none. */
@@ -56,9 +56,9 @@ export class DifferenceReader {
    */
   async of(request: ChangeRequest): Promise<Difference> {
     const shares = sharesBetween(request.before, request.after)
-    const exchanges = exchangesOf(request, shares)
+    const exchanges = listExchanges(request, shares)
     if (exchanges.length === 0) return { shares, models: null, affected: null }
-    const models = this.keptModels.get(nameOf(exchanges)) ?? null
+    const models = this.keptModels.get(formatName(exchanges)) ?? null
     const affected = this.kept.get(request.id) ?? null
     const hasModels = models === null && exchanges[0]?.toModelId !== null
     const hasAffected = affected === null
@@ -67,9 +67,9 @@ export class DifferenceReader {
     const fromMs = toMs - PERIOD_MS
     const { deploymentId, teamId } = request
     const query = { deploymentId, exchanges, hasModels, hasAffected, fromMs, toMs }
-    const found = await this.options.changes.compare(memberOf(teamId), query)
-    if (found.models !== null) this.keptModels.set(nameOf(exchanges), found.models)
-    const counted = found.affected && affectedOf(exchanges, found.affected, { fromMs, toMs })
+    const found = await this.options.changes.compare(makeMember(teamId), query)
+    if (found.models !== null) this.keptModels.set(formatName(exchanges), found.models)
+    const counted = found.affected && countAffected(exchanges, found.affected, { fromMs, toMs })
     if (counted !== null) {
       this.kept.set(request.id, counted, { ttl: counted.n > 0 ? KEPT_MS : EMPTY_KEPT_MS })
     }
@@ -79,27 +79,27 @@ export class DifferenceReader {
 
 const NONE: ExchangeCount = { n: 0, changed: 0, undecided: 0 }
 
-function affectedOf(
+function countAffected(
   exchanges: readonly ModelExchange[],
   { exchanges: counts, ...whole }: AffectedCount,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): Affected {
   const each = exchanges.map((one, index) => ({ ...one, ...(counts[index] ?? NONE) }))
   const period = { from: new Date(fromMs), to: new Date(toMs) }
-  return { ...whole, ...period, share: shareOf(each), exchanges: each }
+  return { ...whole, ...period, share: computeShare(each), exchanges: each }
 }
 
 /** A request shows every member the same. */
-function memberOf(teamId: string): UserCaller {
+function makeMember(teamId: string): UserCaller {
   return { kind: 'user', userId: OPERATOR, teamId, role: 'viewer' }
 }
 
-function nameOf([largest]: readonly ModelExchange[]): string {
+function formatName([largest]: readonly ModelExchange[]): string {
   return `${largest?.fromModelId}/${largest?.toModelId}`
 }
 
 /** Each exchange moves its part of the applicants; null if the log tells nothing of one of them. */
-function shareOf(exchanges: readonly (ModelExchange & ExchangeCount)[]): number | null {
+function computeShare(exchanges: readonly (ModelExchange & ExchangeCount)[]): number | null {
   if (exchanges.some(({ n }) => n === 0)) return null
   return exchanges.reduce(
     (sum, { changed, n, movedPct }) => sum + (changed / n) * (movedPct / 100),

@@ -1,5 +1,5 @@
-import type { ChangeRequest } from '../deployments/approval.ts'
-import type { AuditedState } from '../deployments/deployment.ts'
+import type { ChangeRequest } from '../../registry/deployments/approval.ts'
+import type { AuditedState } from '../../registry/deployments/deployment.ts'
 
 /** Share of the applicants that a model answers, in percent. */
 export interface ModelShare {
@@ -22,7 +22,7 @@ const ROUNDING = 1e-9
 
 /** Models that answer before or after. */
 export function sharesBetween(before: AuditedState, after: AuditedState): ModelShare[] {
-  const [was, willBe] = [sharesOf(before), sharesOf(after)]
+  const [was, willBe] = [computeShares(before), computeShares(after)]
   return [...new Set([...was.keys(), ...willBe.keys()])].map((modelId) => ({
     modelId,
     beforePct: was.get(modelId) ?? 0,
@@ -37,7 +37,7 @@ export function sharesBetween(before: AuditedState, after: AuditedState): ModelS
  * @returns the largest exchange first; none for a deployment that is switched on, and for a change
  *   that concerns no model
  */
-export function exchangesOf(
+export function listExchanges(
   request: ChangeRequest,
   shares: readonly ModelShare[],
 ): readonly ModelExchange[] {
@@ -79,7 +79,7 @@ function inShadow({ before, after, order }: ChangeRequest): ModelExchange[] {
 }
 
 /** Percent of the applicants that each model answers; none while the deployment is off. */
-function sharesOf(state: AuditedState): Map<string, number> {
+function computeShares(state: AuditedState): Map<string, number> {
   const { challengers, champion_model_id: champion, is_active: isActive } = state
   if (!isActive) return new Map()
   const live = state.shadow_mode ? [] : challengers

@@ -1,5 +1,5 @@
-import { binTextOf, type ScorecardSpec } from '../engine/index.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { formatBinText, type ScorecardSpec } from '../../engine/index.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 
 /** A bin whose points differ between two models; null where a model has no such bin. */
 export interface ChangedBin {
@@ -26,8 +26,8 @@ export async function changedBins(
   after: ScorecardSpec,
 ): Promise<{ readonly bins: readonly ChangedBin[]; readonly isTruncated: boolean }> {
   const turns = new TurnTaker()
-  const was = await pointsOf(before, turns)
-  const willBe = await pointsOf(after, turns)
+  const was = await computePoints(before, turns)
+  const willBe = await computePoints(after, turns)
   const bins: ChangedBin[] = []
   for (const feature of new Set([...willBe.keys(), ...was.keys()])) {
     await turns.giveWay()
@@ -43,14 +43,17 @@ export async function changedBins(
 }
 
 /** Points by feature and by the text of the bin. */
-async function pointsOf(
+async function computePoints(
   spec: ScorecardSpec,
   turns: TurnTaker,
 ): Promise<Map<string, Map<string, number>>> {
   const points = new Map<string, Map<string, number>>()
   for (const [feature, { name, bins }] of spec.features.entries()) {
     await turns.giveWay()
-    points.set(name, new Map(bins.map((one, bin) => [binTextOf(spec, feature, bin), one.points])))
+    points.set(
+      name,
+      new Map(bins.map((one, bin) => [formatBinText(spec, feature, bin), one.points])),
+    )
   }
   return points
 }

@@ -6,15 +6,15 @@ import {
   ChangeRequest as ChangeRequestSchema,
   ChangeRequestsQuery,
   DecisionBody,
-} from '../../schemas/change-requests.ts'
-import { errorResponses } from '../../schemas/errors.ts'
-import { ANY_MEMBER, OWNER_OR_ADMIN } from '../access/caller.ts'
-import { userCaller } from '../access/request-caller.ts'
-import type { ApprovalService } from '../deployments/approvals.ts'
-import { changeRequestAnswer } from '../deployments/responses.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
-import { sendList } from '../http/list.ts'
-import type { Clock } from '../platform/clock.ts'
+} from '../../../schemas/change-requests.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { ANY_MEMBER, OWNER_OR_ADMIN } from '../../http/access/caller.ts'
+import { userCaller } from '../../http/access/request-caller.ts'
+import { readBodyLimit } from '../../http/body-limit.ts'
+import { sendList } from '../../http/list.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { ApprovalService } from '../../registry/deployments/approvals.ts'
+import { changeRequestAnswer } from '../../registry/deployments/responses.ts'
 import type { Difference, DifferenceReader } from './difference.ts'
 
 interface ChangeRequestRouteOptions {
@@ -36,7 +36,7 @@ export const changeRequestRoutes: FastifyPluginAsyncTypebox<ChangeRequestRouteOp
   app,
   { approvals, differences, clock },
 ) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
 
   app.get(
     '/v1/change-requests',

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
-import type { BaselineCounts } from '../../schemas/baselines.ts'
-import type { BaselineOrigin } from '../../schemas/monitoring.ts'
-import type { ScorecardSpec } from '../engine/index.ts'
+import type { BaselineCounts } from '../../../schemas/baselines.ts'
+import type { BaselineOrigin } from '../../../schemas/monitoring.ts'
+import { isCount, isCountable, type ScorecardSpec } from '../../engine/index.ts'
 import { type Card, type CellOutcome, cellLayout, type FeatureLayout } from './cell-layout.ts'
 
 /** A range of scores `[min, max)` with its number of applicants; null is unbounded. */
@@ -18,6 +18,8 @@ export interface StoredBaseline {
   readonly origin: Static<typeof BaselineOrigin>
   readonly n: number
   readonly meanScore: number | null
+  /** The user who set it, or registered the model that has it. */
+  readonly createdBy: string
   readonly createdAt: Date
   readonly counts: BaselineCounts
 }
@@ -33,13 +35,14 @@ export interface Baseline extends Omit<StoredBaseline, 'counts' | 'modelId'> {
 const SPEC_BASELINE_PREFIX = 'bsl_'
 
 /** Puts stored counts, which fit the card, in the order of its cells. */
-export function baselineOf(stored: StoredBaseline, card: Card): Baseline {
+export function readBaseline(stored: StoredBaseline, card: Card): Baseline {
   const { features, score_bands: bands } = stored.counts
   return {
     id: stored.id,
     origin: stored.origin,
     n: stored.n,
     meanScore: stored.meanScore,
+    createdBy: stored.createdBy,
     createdAt: stored.createdAt,
     features: cellLayout(card).map((layout) => {
       const counts = features[layout.name]
@@ -80,10 +83,10 @@ export function countsOfCells(
  *
  * @returns null if a feature has no counts
  */
-export function meanScoreOf(card: Card, features: Baseline['features']): number | null {
+export function computeMeanScore(card: Card, features: Baseline['features']): number | null {
   let mean = card.spec.base_points
   for (const [index, { cells }] of cellLayout(card).entries()) {
-    const points = meanPointsOf(cells, features[index] ?? null)
+    const points = computeMeanPoints(cells, features[index] ?? null)
     if (points === null) return null
     mean += points
   }
@@ -91,20 +94,26 @@ export function meanScoreOf(card: Card, features: Baseline['features']): number 
 }
 
 /** The mean points of the counted applicants; null without any. */
-export function meanPointsOf(
+export function computeMeanPoints(
   cells: FeatureLayout['cells'],
   counts: ArrayLike<number | null> | null,
 ): number | null {
-  const n = sumOf(counts ?? [])
+  const n = computeSum(counts ?? [])
   if (counts === null || n === 0) return null
   return cells.reduce((sum, { points }, place) => sum + ((counts[place] ?? 0) / n) * points, 0)
 }
 
 /** Sum of the known counts. */
-export function sumOf(counts: ArrayLike<number | null>): number {
+export function computeSum(counts: ArrayLike<number | null>): number {
   let sum = 0
   for (let place = 0; place < counts.length; place++) sum += counts[place] ?? 0
   return sum
+}
+
+/** The user who registered a model, with the sample in its specification, and when. */
+export interface Registration {
+  readonly createdBy: string
+  readonly createdAt: Date
 }
 
 /** The fields of a specification that hold its development sample. */
@@ -116,33 +125,33 @@ interface CountedFeature {
 
 /**
  * The baseline in a specification: `baseline_count` of its bins and `baseline_outcomes` of its
- * features. A feature takes part if each of its bins has a count.
+ * features. A feature takes part if each of its bins has a count, and their sum is one.
  *
  * @returns null if no feature does
  */
-export function specBaseline(modelId: string, createdAt: Date, card: Card): Baseline | null {
+export function specBaseline(modelId: string, by: Registration, card: Card): Baseline | null {
   const counts = countsInSpec(card.spec)
   const layouts = cellLayout(card)
   const features = layouts.map((layout) => {
     const ofFeature = counts.get(layout.name)
     return ofFeature === undefined ? null : cellCounts(layout, ofFeature)
   })
-  const n = Math.max(0, ...features.map((cells) => sumOf(cells ?? [])))
+  const n = Math.max(0, ...features.map((cells) => computeSum(cells ?? [])))
   if (n === 0) return null
   return {
     id: SPEC_BASELINE_PREFIX + modelId.slice(modelId.indexOf('_') + 1),
     origin: 'spec',
     n,
-    meanScore: meanScoreOf(card, features),
-    createdAt,
+    meanScore: computeMeanScore(card, features),
+    ...by,
     features,
     bands: null,
   }
 }
 
-/** Whether a specification has a development sample of its own, see `specBaseline`. */
+/** Tells whether a specification has a development sample of its own, see `specBaseline`. */
 export function hasCounts(card: Card): boolean {
-  return specBaseline('', new Date(0), card) !== null
+  return specBaseline('', { createdBy: '', createdAt: new Date(0) }, card) !== null
 }
 
 function countsInSpec({
@@ -150,20 +159,21 @@ function countsInSpec({
 }: ScorecardSpec): Map<string, BaselineCounts['features'][string]> {
   const found = new Map<string, BaselineCounts['features'][string]>()
   for (const { name, bins, baseline_outcomes } of features as readonly CountedFeature[]) {
-    const counts = bins.map((bin) => countOf(bin.baseline_count))
-    if (counts.includes(null)) continue
+    const counts = bins.flatMap(({ baseline_count: count }) => (isCount(count) ? [count] : []))
+    if (counts.length < bins.length) continue
     const others = (baseline_outcomes ?? {}) as Readonly<Record<string, unknown>>
-    found.set(name, {
-      bins: counts.map((count) => count ?? 0),
-      missing: countOf(others['missing']),
-      unseen_category: countOf(others['unseen_category']),
-      no_bin: countOf(others['no_bin']),
-      not_a_number: countOf(others['not_a_number']),
-    })
+    const outcomes = {
+      missing: readCount(others['missing']),
+      unseen_category: readCount(others['unseen_category']),
+      no_bin: readCount(others['no_bin']),
+      not_a_number: readCount(others['not_a_number']),
+    }
+    const known = Object.values(outcomes).map((count) => count ?? 0)
+    if (isCountable([...counts, ...known])) found.set(name, { bins: counts, ...outcomes })
   }
   return found
 }
 
-function countOf(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
+function readCount(value: unknown): number | null {
+  return isCount(value) ? value : null
 }

@@ -1,4 +1,4 @@
-import type { TimeRange } from '../rollups/spans.ts'
+import type { TimeRange } from '../../log/rollups/spans.ts'
 
 export type Interval = 'day' | 'week' | 'month'
 
@@ -29,4 +29,17 @@ function intervalEnd(interval: Interval, startMs: number): number {
   if (interval !== 'month') return startMs + (interval === 'day' ? 1 : 7) * DAY_MS
   const start = new Date(startMs)
   return Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1)
+}
+
+/** Intervals begin at whole hours. */
+const HOUR_MS = 3_600_000
+
+/** A function of times that is the same within an hour: nearly always it was asked before. */
+export function byHour(findStart: (atMs: number) => number): (atMs: number) => number {
+  let [knownHour, known] = [Number.NaN, Number.NaN]
+  return (atMs) => {
+    const hour = Math.floor(atMs / HOUR_MS)
+    if (hour !== knownHour) [knownHour, known] = [hour, findStart(atMs)]
+    return known
+  }
 }

@@ -1,6 +1,5 @@
-import type { FEATURE_OUTCOMES } from '../../schemas/scores.ts'
+import type { FEATURE_OUTCOMES } from '../../../schemas/scores.ts'
 import {
-  binOfCell,
   CELL_FIRST_BIN,
   CELL_MISSING,
   CELL_NO_BIN,
@@ -8,10 +7,11 @@ import {
   CELL_UNSEEN_CATEGORY,
   type CompiledModel,
   type FeatureSpec,
+  findCellBin,
+  findCellPoints,
   MISSING,
-  pointsOfCell,
   type ScorecardSpec,
-} from '../engine/index.ts'
+} from '../../engine/index.ts'
 
 export type CellOutcome = (typeof FEATURE_OUTCOMES)[number]
 
@@ -35,8 +35,6 @@ export interface FeatureLayout {
   readonly cells: readonly Cell[]
   /** Place in `cells` of each logged cell (`cells.ts` of the engine); -1 for an impossible one. */
   readonly placeOf: Int32Array
-  /** Place of an outcome of which the first form of the log only says that it gave no points. */
-  readonly unknownPlace: number
   /** Place of the Missing bin; -1 without one. */
   readonly missingBinPlace: number
 }
@@ -47,7 +45,7 @@ export function cellLayout({ spec, model }: Card): FeatureLayout[] {
 }
 
 /** Index of a feature's Missing bin; -1 without one. */
-export function missingBinOf(feature: FeatureSpec): number {
+function findMissingBin(feature: FeatureSpec): number {
   return feature.type === 'numeric'
     ? feature.bins.findIndex(({ range }) => range.trim() === MISSING)
     : feature.bins.findIndex(({ value }) => value === MISSING)
@@ -55,7 +53,7 @@ export function missingBinOf(feature: FeatureSpec): number {
 
 function featureLayout(feature: FeatureSpec, index: number, model: CompiledModel): FeatureLayout {
   const isNumeric = feature.type === 'numeric'
-  const missingBin = missingBinOf(feature)
+  const missingBin = findMissingBin(feature)
   const codes = feature.bins.map((_, bin) =>
     bin === missingBin ? CELL_MISSING : CELL_FIRST_BIN + bin,
   )
@@ -64,17 +62,14 @@ function featureLayout(feature: FeatureSpec, index: number, model: CompiledModel
   else codes.push(CELL_UNSEEN_CATEGORY)
   const placeOf = new Int32Array(CELL_FIRST_BIN + feature.bins.length).fill(-1)
   for (const [place, code] of codes.entries()) placeOf[code] = place
-  // The first form of the log has the Missing bin as a bin.
-  if (missingBin >= 0) placeOf[CELL_FIRST_BIN + missingBin] = missingBin
   return {
     name: feature.name,
     cells: codes.map((code) => ({
       outcome: OUTCOMES[code] ?? 'matched',
-      bin: binOfCell(model, index, code),
-      points: pointsOfCell(model, index, code),
+      bin: findCellBin(model, index, code),
+      points: findCellPoints(model, index, code),
     })),
     placeOf,
-    unknownPlace: placeOf[isNumeric ? CELL_NO_BIN : CELL_UNSEEN_CATEGORY] ?? -1,
     missingBinPlace: missingBin,
   }
 }

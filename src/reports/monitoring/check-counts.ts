@@ -1,15 +1,18 @@
-import type { BaselineCounts } from '../../schemas/baselines.ts'
-import { AppError, type ErrorDetail } from '../errors.ts'
+import type { BaselineCounts } from '../../../schemas/baselines.ts'
+import { isCount, isCountable } from '../../engine/index.ts'
+import { AppError, type ErrorDetail } from '../../errors.ts'
 import type { ScoreBand } from './baseline.ts'
 import { type Card, cellLayout, type FeatureLayout } from './cell-layout.ts'
 
 const FAULTS_MAX = 100
+const NO_COUNT = 'must be a whole number from 0 to 2^53 - 1'
+const SUM_TOO_LARGE = 'have counts whose sum is above 2^53 - 1'
 const OTHER_OUTCOMES = ['missing', 'unseen_category', 'no_bin', 'not_a_number'] as const
 
 /**
  * Checks that counts fit a card: each feature with a count for each bin, none for an outcome that
- * it can't have, and bands that rise without overlapping. Holes between bands and beyond their ends
- * become bands with a count of 0.
+ * it can't have, whole numbers whose sums are exact, and bands that rise without overlapping. Holes
+ * between bands and beyond their ends become bands with a count of 0.
  *
  * @throws AppError `invalid_baseline` with details for every fault
  */
@@ -53,10 +56,14 @@ function featureFaults(
   if (counts.bins.length !== bins) {
     add('bins', `must be a count for each of ${bins} bins, but are ${counts.bins.length}`)
   }
+  for (const [bin, count] of counts.bins.entries()) {
+    if (!isCount(count)) add(`bins[${bin}]`, NO_COUNT)
+  }
   let sum = counts.bins.reduce((total, count) => total + count, 0)
   for (const outcome of OTHER_OUTCOMES) {
     const count = counts[outcome] ?? 0
     sum += count
+    if (!isCount(count)) add(outcome, NO_COUNT)
     if (count === 0) continue
     if (outcome === 'missing' && missingBinPlace >= 0) {
       add(outcome, `must be left out: bins[${missingBinPlace}] counts missing values`)
@@ -65,14 +72,16 @@ function featureFaults(
     }
   }
   if (sum === 0) add('bins', 'count nobody')
+  if (sum > Number.MAX_SAFE_INTEGER) add('bins', SUM_TOO_LARGE)
   return faults
 }
 
 function bandFaults(bands: readonly ScoreBand[]): ErrorDetail[] {
   const faults: ErrorDetail[] = []
   let end = Number.NEGATIVE_INFINITY
-  for (const [index, { min, max }] of bands.entries()) {
+  for (const [index, { min, max, n }] of bands.entries()) {
     const path = `counts.score_bands[${index}]`
+    if (!isCount(n)) faults.push({ path: `${path}.n`, message: NO_COUNT })
     const low = min ?? Number.NEGATIVE_INFINITY
     const high = max ?? Number.POSITIVE_INFINITY
     if (low >= high) faults.push({ path, message: 'must have a min below its max' })
@@ -81,6 +90,9 @@ function bandFaults(bands: readonly ScoreBand[]): ErrorDetail[] {
       faults.push({ path, message: 'must begin at or after the end of the band before it' })
     }
     end = high
+  }
+  if (!isCountable(bands.map(({ n }) => n))) {
+    faults.push({ path: 'counts.score_bands', message: SUM_TOO_LARGE })
   }
   if (bands.length > 0 && bands.every(({ n }) => n === 0)) {
     faults.push({ path: 'counts.score_bands', message: 'count nobody' })

@@ -1,6 +1,6 @@
-import type { Cutoffs } from '../../schemas/monitoring.ts'
-import type { PartReader } from '../score-log/reading/applicant-readers.ts'
-import type { ScannedColumns } from '../score-log/reading/columns.ts'
+import type { Cutoffs } from '../../../schemas/monitoring.ts'
+import type { PartReader } from '../../log/reading/applicant-readers.ts'
+import type { ScannedColumns } from '../../log/reading/columns.ts'
 import { lazily, takersOfModel } from './model-tally.ts'
 import { type Direction, PdGroup } from './pd-group.ts'
 
@@ -40,7 +40,7 @@ export class CutoffTally {
   }
 
   /** Reads a part of a scan. */
-  readonly readerOf = (columns: ScannedColumns): PartReader | null => {
+  readonly makeReader = (columns: ScannedColumns): PartReader | null => {
     const model = columns.models.find(({ modelId }) => modelId === this.options.modelId)
     if (model === undefined) return null
     const { scored } = model
@@ -57,7 +57,7 @@ export class CutoffTally {
             const grade = grades[row] ?? -1
             let group = groups.get(grade)
             if (group === undefined) {
-              group = this.groupOf(gradeNames[grade] ?? null)
+              group = this.findGroup(gradeNames[grade] ?? null)
               groups.set(grade, group)
             }
             group.add(pd)
@@ -68,7 +68,7 @@ export class CutoffTally {
     }
   }
 
-  private groupOf(grade: string | null): PdGroup {
+  private findGroup(grade: string | null): PdGroup {
     const known = this.grades.get(grade)
     if (known !== undefined) return known
     const group = new PdGroup()
@@ -98,7 +98,7 @@ export class CutoffTally {
   /** The answer, without the id of the model. */
   report(): Pick<Cutoffs, 'n' | 'cutoffs' | 'bands' | 'grades'> {
     const { n, bandPoints } = this
-    const fieldsOf = (group: PdGroup) => ({
+    const readFields = (group: PdGroup) => ({
       n: group.n,
       share: n === 0 ? null : group.n / n,
       mean_pd: group.meanPd,
@@ -111,7 +111,7 @@ export class CutoffTally {
         const declined = this.declined[index] ?? new PdGroup()
         return {
           cutoff,
-          approval_rate: approved.shareOf(n),
+          approval_rate: approved.computeShare(n),
           approved: approved.n,
           declined: declined.n,
           mean_pd_approved: approved.meanPd,
@@ -125,9 +125,9 @@ export class CutoffTally {
         .map(([place, band]) => ({
           min: place * bandPoints,
           max: (place + 1) * bandPoints,
-          ...fieldsOf(band),
+          ...readFields(band),
         })),
-      grades: [...this.grades].map(([grade, group]) => ({ grade, ...fieldsOf(group) })),
+      grades: [...this.grades].map(([grade, group]) => ({ grade, ...readFields(group) })),
     }
   }
 

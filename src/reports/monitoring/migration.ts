@@ -1,5 +1,5 @@
-import type { Migration } from '../../schemas/monitoring.ts'
-import { AppError } from '../errors.ts'
+import type { Migration } from '../../../schemas/monitoring.ts'
+import { AppError } from '../../errors.ts'
 import { pairReader, takersOfPair } from './pairs.ts'
 import { PdGroup } from './pd-group.ts'
 
@@ -15,8 +15,8 @@ interface GradeCell {
 
 /** Pairs of grades that applicants have: all of two cards of 500 grades. */
 export const PAIRS_MAX = 250_000
-/** What so many take. */
-const PAIRS_MIB = 88
+/** MiB that so many take. */
+const PAIRS_MIB = 90
 
 /** Counts which grade of the challenger meets which of the champion. */
 export class MigrationTally {
@@ -40,7 +40,7 @@ export class MigrationTally {
   }
 
   /** Reads parts of a scan. It throws AppError `invalid_request` for too many pairs of grades. */
-  get readerOf() {
+  get makeReader() {
     const anyDirection = () => Promise.resolve(1 as const)
     return pairReader(this.challengerId, anyDirection, ({ champion, challenger }) => {
       const { pds: championPds, grades: championGrades } = champion
@@ -48,7 +48,7 @@ export class MigrationTally {
       /** Cells of this part by the indexes of the grades, of the champion and then of the other. */
       const cells = new Map<number, Map<number, GradeCell>>()
       const newCell = (from: number, to: number) =>
-        this.cellOf(champion.gradeNames[from] ?? null, challenger.gradeNames[to] ?? null)
+        this.findCell(champion.gradeNames[from] ?? null, challenger.gradeNames[to] ?? null)
       return (rows) => {
         for (let index = 0; index < rows.length; index++) {
           const row = rows[index] ?? 0
@@ -74,16 +74,16 @@ export class MigrationTally {
   /** @param gradesOf names of grades, which give the order of the answer; others follow */
   report(gradesOf: readonly string[]): Omit<Migration, 'from' | 'to' | 'dedupe'> {
     const places = new Map<Grade, number>(gradesOf.map((grade, place) => [grade, place]))
-    const orderOf = (grade: Grade) =>
+    const findOrder = (grade: Grade) =>
       grade === null ? gradesOf.length + 1 : (places.get(grade) ?? gradesOf.length)
     const all = [...this.cells.values()].flatMap((row) => [...row.values()])
-    const n = sizeOf(all)
+    const n = computeSize(all)
     // An applicant without a grade by one of the models keeps none.
     const graded = all.filter(
       (cell) => cell.championGrade !== null && cell.challengerGrade !== null,
     )
     const stable = graded.filter((cell) => cell.championGrade === cell.challengerGrade)
-    const nGraded = sizeOf(graded)
+    const nGraded = computeSize(graded)
     const rowSums = new Map<Grade, number>()
     for (const { championGrade, byChampion } of all) {
       rowSums.set(championGrade, (rowSums.get(championGrade) ?? 0) + byChampion.n)
@@ -94,8 +94,8 @@ export class MigrationTally {
       cells: all
         .sort(
           (a, b) =>
-            orderOf(a.championGrade) - orderOf(b.championGrade) ||
-            orderOf(a.challengerGrade) - orderOf(b.challengerGrade),
+            findOrder(a.championGrade) - findOrder(b.championGrade) ||
+            findOrder(a.challengerGrade) - findOrder(b.challengerGrade),
         )
         .map((cell) => ({
           champion_grade: cell.championGrade,
@@ -105,11 +105,11 @@ export class MigrationTally {
           mean_pd_champion: cell.byChampion.meanPd,
           mean_pd_challenger: cell.byChallenger.meanPd,
         })),
-      stable_share: nGraded === 0 ? null : sizeOf(stable) / nGraded,
+      stable_share: nGraded === 0 ? null : computeSize(stable) / nGraded,
     }
   }
 
-  private cellOf(from: Grade, to: Grade): GradeCell {
+  private findCell(from: Grade, to: Grade): GradeCell {
     const row = this.cells.get(from) ?? new Map<Grade, GradeCell>()
     this.cells.set(from, row)
     const known = row.get(to)
@@ -129,6 +129,6 @@ export class MigrationTally {
   }
 }
 
-function sizeOf(cells: readonly GradeCell[]): number {
+function computeSize(cells: readonly GradeCell[]): number {
   return cells.reduce((sum, { byChampion }) => sum + byChampion.n, 0)
 }

@@ -1,6 +1,6 @@
-import { AppError } from '../errors.ts'
-import type { PartReader } from '../score-log/reading/applicant-readers.ts'
-import type { ScannedColumns } from '../score-log/reading/columns.ts'
+import { AppError } from '../../errors.ts'
+import type { PartReader } from '../../log/reading/applicant-readers.ts'
+import type { ScannedColumns } from '../../log/reading/columns.ts'
 import type { ScoreBand } from './baseline.ts'
 import type { FeatureLayout } from './cell-layout.ts'
 import { ExactSum } from './exact-sum.ts'
@@ -24,7 +24,7 @@ export class ModelTally {
 
   /** Null without scores. */
   get meanScore(): number | null {
-    return this.n === 0 ? null : this.scores.value / this.n
+    return this.n === 0 ? null : this.scores.meanOver(this.n)
   }
 
   addScores(scores: Float64Array, rows: Int32Array): void {
@@ -41,7 +41,7 @@ interface TallyOptions {
   readonly layouts: readonly FeatureLayout[]
   readonly bands: readonly ScoreBand[]
   /** Start of the period of a time; absent: one period, which starts at 0. */
-  readonly startOf?: (atMs: number) => number
+  readonly findStart?: (atMs: number) => number
   /** See `COUNTS_MAX`. */
   readonly countsMax?: number
   /** See `POINT_FEATURES_MAX`. */
@@ -60,7 +60,7 @@ const COUNT_BYTES = 8
 export class ModelTallies {
   private readonly options: TallyOptions
   private readonly byStart = new Map<number, ModelTally>()
-  /** Where the counts of each feature begin. */
+  /** Offsets of the counts of each feature. */
   private readonly starts: readonly number[]
   private readonly cells: number
   /** Upper ends of all bands but the last. */
@@ -89,15 +89,15 @@ export class ModelTallies {
   }
 
   /** The counts of a feature's cells in a tally. */
-  countsOf(tally: ModelTally, feature: number): Float64Array {
+  readCounts(tally: ModelTally, feature: number): Float64Array {
     const start = this.starts[feature] ?? 0
     return tally.counts.subarray(start, this.starts[feature + 1] ?? this.cells)
   }
 
   /** See `ApplicantReader`. */
   get memoryMiB(): number {
-    const { startOf, bands, countsMax = COUNTS_MAX } = this.options
-    const counts = startOf === undefined ? this.cells + bands.length : countsMax
+    const { findStart, bands, countsMax = COUNTS_MAX } = this.options
+    const counts = findStart === undefined ? this.cells + bands.length : countsMax
     return (COUNT_BYTES * counts) / 2 ** 20
   }
 
@@ -107,8 +107,8 @@ export class ModelTallies {
   }
 
   /** Reads a part of a scan. */
-  readonly readerOf = (columns: ScannedColumns): PartReader | null => {
-    const { modelId, population, startOf } = this.options
+  readonly makeReader = (columns: ScannedColumns): PartReader | null => {
+    const { modelId, population, findStart } = this.options
     const position = columns.models.findIndex((model) => model.modelId === modelId)
     const model = columns.models[position]
     if (model === undefined) return null
@@ -122,26 +122,21 @@ export class ModelTallies {
       takes: (row) => scored[row] === 1 && isWanted(row),
       add: lazily(() => {
         const { scores, cells } = model
-        const { isFirstForm } = columns
         const count = (startMs: number, rows: Int32Array) =>
-          this.count(this.tallyAt(startMs), rows, { scores, cells, isFirstForm })
-        if (startOf === undefined) return (rows) => count(0, rows)
-        const startAt = (row: number) => startOf(columns.scoredAtMs(requestOfRow[row] ?? 0))
+          this.count(this.tallyAt(startMs), rows, { scores, cells })
+        if (findStart === undefined) return (rows) => count(0, rows)
+        const startAt = (row: number) => findStart(columns.scoredAtMs(requestOfRow[row] ?? 0))
         return (rows) => eachRun(rows, startAt, count)
       }),
     }
   }
 
   /** Counts applicants of one period, one column after the other. */
-  private count(
-    tally: ModelTally,
-    rows: Int32Array,
-    { scores, cells, isFirstForm }: CountedColumns,
-  ): void {
+  private count(tally: ModelTally, rows: Int32Array, { scores, cells }: CountedColumns): void {
     tally.addScores(scores, rows)
     if (tally.bands.length > 0) {
       for (let index = 0; index < rows.length; index++) {
-        const band = this.bandOf(scores[rows[index] ?? 0] ?? 0)
+        const band = this.findBand(scores[rows[index] ?? 0] ?? 0)
         tally.bands[band] = (tally.bands[band] ?? 0) + 1
       }
     }
@@ -150,7 +145,7 @@ export class ModelTallies {
       const layout = layouts[feature]
       if (layout === undefined) continue
       const counts = tally.counts.subarray(this.starts[feature] ?? 0)
-      countCells({ counts, layout, isFirstForm }, cells[feature] ?? [], rows)
+      countCells({ counts, layout }, cells[feature] ?? [], rows)
     }
   }
 
@@ -172,7 +167,7 @@ export class ModelTallies {
     return tally
   }
 
-  private bandOf(score: number): number {
+  private findBand(score: number): number {
     let below = 0
     let above = this.edges.length
     while (below < above) {
@@ -195,25 +190,23 @@ export function takersOfModel({
 interface CountedColumns {
   readonly scores: Float64Array
   readonly cells: readonly ArrayLike<number>[]
-  readonly isFirstForm: boolean
 }
 
 interface CellCounts {
   /** The counts of the feature come first. */
   readonly counts: Float64Array
   readonly layout: FeatureLayout
-  readonly isFirstForm: boolean
 }
 
 function countCells(
-  { counts, layout, isFirstForm }: CellCounts,
+  { counts, layout }: CellCounts,
   codes: ArrayLike<number>,
   rows: Int32Array,
 ): void {
-  const { placeOf, unknownPlace } = layout
+  const { placeOf } = layout
   for (let index = 0; index < rows.length; index++) {
     const code = codes[rows[index] ?? 0] ?? -1
-    const place = code < 0 && isFirstForm ? unknownPlace : (placeOf[code] ?? -1)
+    const place = placeOf[code] ?? -1
     if (place < 0) throw new Error('the log has a cell that its model lacks')
     counts[place] = (counts[place] ?? 0) + 1
   }

@@ -1,15 +1,23 @@
-import type { Caller, Environment } from '../access/caller.ts'
-import type { NewAuditRecord } from '../audit/record.ts'
-import { AppError, deploymentNotFound } from '../errors.ts'
-import { isId } from '../platform/ids/ids.ts'
-import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
-import { type Baseline, baselineOf, type StoredBaseline, specBaseline } from './baseline.ts'
+import { AppError, deploymentNotFound } from '../../errors.ts'
+import type { Caller, Environment } from '../../http/access/caller.ts'
+import type { StoredModel, StoredModels } from '../../log/reading/stored-models.ts'
+import { isId } from '../../platform/ids/ids.ts'
+import {
+  type Baseline,
+  type Registration,
+  readBaseline,
+  type StoredBaseline,
+  specBaseline,
+} from './baseline.ts'
 import type { Card } from './cell-layout.ts'
-import { type Direction, directionOf } from './pd-group.ts'
+import { type Direction, findDirection } from './pd-group.ts'
+import type { MonitoringStore } from './store.ts'
 
 export interface MonitoredDeployment {
   readonly environment: Environment
   readonly championId: string
+  /** Present cut-off of the lender; null without one. */
+  readonly cutoff: number | null
 }
 
 export interface NewBaseline extends StoredBaseline {
@@ -17,29 +25,15 @@ export interface NewBaseline extends StoredBaseline {
   readonly origin: 'period' | 'counts'
 }
 
-export interface ModelFacts {
+export interface ModelFacts extends Registration {
   readonly environment: Environment
-  readonly createdAt: Date
-}
-
-/** What monitoring asks the database beside the log. */
-export interface MonitoringStore {
-  /** Null if the team has no such deployment. */
-  deployment(teamId: string, deploymentId: string): Promise<MonitoredDeployment | null>
-  /** Null if the team has no such model. */
-  modelFacts(teamId: string, modelId: string): Promise<ModelFacts | null>
-  /** The model of a challenger, active or not; null if the deployment has no such one. */
-  challengerModel(deploymentId: string, challengerId: string): Promise<string | null>
-  /** The baseline that was stored last; null without one. */
-  baseline(modelId: string): Promise<StoredBaseline | null>
-  addBaseline(baseline: NewBaseline, audit: NewAuditRecord): Promise<void>
 }
 
 /** A model with its development sample. */
 export interface MonitoredModel {
   readonly stored: StoredModel
   readonly card: Card
-  readonly createdAt: Date
+  readonly registered: Registration
 }
 
 interface MonitoredOptions {
@@ -91,12 +85,13 @@ export class Monitored {
     if (facts === null || stored === undefined || stored.card === null) {
       throw new AppError('model_not_found', 'there is no model with this id')
     }
-    return { stored, card: stored.card, createdAt: facts.createdAt }
+    const { createdBy, createdAt } = facts
+    return { stored, card: stored.card, registered: { createdBy, createdAt } }
   }
 
   /** Direction of the scores of a logged model. */
-  async directionOf(modelId: string): Promise<Direction> {
-    return directionOf((await this.stored(modelId))?.card?.spec.scaling)
+  async findDirection(modelId: string): Promise<Direction> {
+    return findDirection((await this.stored(modelId))?.card?.spec.scaling)
   }
 
   private async stored(modelId: string): Promise<StoredModel | undefined> {
@@ -104,10 +99,13 @@ export class Monitored {
   }
 
   /** The development sample in force: the one stored last, else that of the specification. */
-  async baseline({ stored, card, createdAt }: MonitoredModel): Promise<Baseline | null> {
+  async baseline(
+    { stored, card, registered }: MonitoredModel,
+    untilMs?: number,
+  ): Promise<Baseline | null> {
     const { modelId } = stored
-    const found = await this.options.store.baseline(modelId)
-    return found === null ? specBaseline(modelId, createdAt, card) : baselineOf(found, card)
+    const found = await this.options.store.baseline(modelId, untilMs)
+    return found === null ? specBaseline(modelId, registered, card) : readBaseline(found, card)
   }
 
   /** @throws AppError `challenger_not_found` */

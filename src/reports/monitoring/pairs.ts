@@ -1,13 +1,13 @@
-import type { PartReader } from '../score-log/reading/applicant-readers.ts'
-import type { ScannedColumns, ScannedModel } from '../score-log/reading/columns.ts'
+import type { PartReader } from '../../log/reading/applicant-readers.ts'
+import type { ScannedColumns, ScannedModel } from '../../log/reading/columns.ts'
 import { lazily } from './model-tally.ts'
 import type { Direction } from './pd-group.ts'
 
 /** Takes applicants of a pair of models, by their index in a part of a scan. */
-export type PairAdder = (rows: Int32Array) => void
+type PairAdder = (rows: Int32Array) => void
 
 /** Both models of a part of a scan. */
-export interface Pair {
+interface Pair {
   readonly champion: ScannedModel
   readonly challenger: ScannedModel
   /** Direction of the champion's scores. */
@@ -22,23 +22,23 @@ export function takersOfPair(challengerId: string): string {
 /**
  * Reads the applicants that a challenger and the champion of the same request scored.
  *
- * @param directionOf direction of a model by its id
- * @param adderOf what to do with the applicants
+ * @param findDirection direction of a model by its id
+ * @param makeAdder what to do with the applicants
  */
 export function pairReader(
   challengerId: string,
-  directionOf: (modelId: string) => Promise<Direction>,
-  adderOf: (pair: Pair) => PairAdder,
+  findDirection: (modelId: string) => Promise<Direction>,
+  makeAdder: (pair: Pair) => PairAdder,
 ): (columns: ScannedColumns) => Promise<PartReader | null> {
   return async ({ models }) => {
     const [champion] = models
     const challenger = models.find((model) => model.challengerId === challengerId)
     if (champion === undefined || challenger === undefined) return null
-    const direction = await directionOf(champion.modelId)
+    const direction = await findDirection(champion.modelId)
     const [ofChampion, ofChallenger] = [champion.scored, challenger.scored]
     return {
       takes: (row) => ofChampion[row] === 1 && ofChallenger[row] === 1,
-      add: lazily(() => adderOf({ champion, challenger, direction })),
+      add: lazily(() => makeAdder({ champion, challenger, direction })),
     }
   }
 }

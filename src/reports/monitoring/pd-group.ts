@@ -33,7 +33,7 @@ export class PdGroup {
     return bads === null || this.n === 0 ? null : Math.min(1, bads / this.n)
   }
 
-  shareOf(total: number): number | null {
+  computeShare(total: number): number | null {
     return total === 0 ? null : this.n / total
   }
 }
@@ -42,6 +42,6 @@ export class PdGroup {
 export type Direction = 1 | -1
 
 /** @param scaling of the specification; a card without one is read as most are */
-export function directionOf(scaling: { readonly pdo: number } | undefined): Direction {
+export function findDirection(scaling: { readonly pdo: number } | undefined): Direction {
   return scaling !== undefined && scaling.pdo < 0 ? -1 : 1
 }

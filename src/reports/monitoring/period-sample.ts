@@ -1,6 +1,6 @@
-import type { BaselineCounts } from '../../schemas/baselines.ts'
-import type { Caller } from '../access/caller.ts'
-import type { TimeRange } from '../rollups/spans.ts'
+import type { BaselineCounts } from '../../../schemas/baselines.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import type { TimeRange } from '../../log/rollups/spans.ts'
 import { countsOfCells } from './baseline.ts'
 import { cellLayout } from './cell-layout.ts'
 import { invalidBaseline } from './check-counts.ts'
@@ -9,7 +9,7 @@ import type { MonitoredModel, NewBaseline } from './monitored.ts'
 import type { QueuedScans } from './queued-scans.ts'
 import { ScoreEdges } from './score-edges.ts'
 
-/** What a baseline is made of. */
+/** The sample of a baseline. */
 export type Sample = Pick<NewBaseline, 'origin' | 'n' | 'meanScore' | 'counts'>
 
 interface SampledPeriod {
@@ -32,15 +32,15 @@ export function sampleOfPeriod(
   const layouts = cellLayout(card)
   return scans.run({ teamId }, async (scan) => {
     const edges = new ScoreEdges(modelId)
-    await scan({ query, dedupe: 'none' }, edges.readerOf)
+    await scan({ query, dedupe: 'none' }, edges.makeReader)
     const bands = edges.bands()
     const tallies = new ModelTallies({ modelId, population: 'all', layouts, bands })
-    await scan({ query, dedupe: 'last' }, tallies.readerOf)
+    await scan({ query, dedupe: 'last' }, tallies.makeReader)
     const tally = tallies.single
     if (tally.n === 0) throw invalidBaseline('the period has no scores of this model')
     const counted = layouts.map((layout, feature) => [
       layout.name,
-      countsOfCells(layout, tallies.countsOf(tally, feature)),
+      countsOfCells(layout, tallies.readCounts(tally, feature)),
     ])
     const features = Object.fromEntries(counted) as BaselineCounts['features']
     const scoreBands = bands.map((band, place) => ({ ...band, n: tally.bands[place] ?? 0 }))

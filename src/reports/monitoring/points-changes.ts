@@ -1,15 +1,15 @@
-import type { VersionComparison } from '../../schemas/versions.ts'
-import { PAIRS_SHOWN_MAX } from '../../schemas/versions.ts'
-import { AppError } from '../errors.ts'
-import type { PartReader } from '../score-log/reading/applicant-readers.ts'
-import type { ScannedColumns } from '../score-log/reading/columns.ts'
+import type { VersionComparison } from '../../../schemas/versions.ts'
+import { PAIRS_SHOWN_MAX } from '../../../schemas/versions.ts'
+import { AppError } from '../../errors.ts'
+import type { PartReader } from '../../log/reading/applicant-readers.ts'
+import type { ScannedColumns } from '../../log/reading/columns.ts'
 import { type Card, type Cell, cellLayout, type FeatureLayout } from './cell-layout.ts'
 import { ExactSum } from './exact-sum.ts'
 import { COUNTS_MAX, lazily } from './model-tally.ts'
-import { binOf } from './stability.ts'
+import { findBin } from './stability.ts'
 
 /** A version of a card that takes part in a comparison. */
-export interface ComparedCard {
+interface ComparedCard {
   readonly modelId: string
   readonly card: Card
 }
@@ -54,10 +54,10 @@ export class PointsTally {
   constructor(one: ComparedCard, other: ComparedCard, countsMax = COUNTS_MAX) {
     this.one = one
     this.other = other
-    const [ofOne, ofOther] = [sidesOf(one.card), sidesOf(other.card)]
+    const [ofOne, ofOther] = [listSides(one.card), listSides(other.card)]
     const names = [...new Set([...ofOne.keys(), ...ofOther.keys()])]
     const pairs = names.map((name) => [name, ofOne.get(name), ofOther.get(name)] as const)
-    const wanted = pairs.reduce((sum, [, a, b]) => sum + cellsOf(a) * cellsOf(b), 0)
+    const wanted = pairs.reduce((sum, [, a, b]) => sum + readCells(a) * readCells(b), 0)
     if (wanted > countsMax) {
       const message = `the cards have more than ${countsMax} pairs of bins: compare others`
       throw new AppError('invalid_request', message)
@@ -78,19 +78,18 @@ export class PointsTally {
   }
 
   /** Reads a part of a scan: the applicants that both scored. */
-  readonly readerOf = (columns: ScannedColumns): PartReader | null => {
+  readonly makeReader = (columns: ScannedColumns): PartReader | null => {
     const find = ({ modelId }: ComparedCard) =>
       columns.models.find((one) => one.modelId === modelId)
     const [one, other] = [find(this.one), find(this.other)]
     if (one === undefined || other === undefined) return null
-    const { isFirstForm } = columns
     return {
       takes: (row) => one.scored[row] === 1 && other.scored[row] === 1,
       add: lazily(() => {
         const features = this.features.map((pair) => ({
           ...pair,
-          place: placeReader(pair.one, one.cells, isFirstForm),
-          otherPlace: placeReader(pair.other, other.cells, isFirstForm),
+          place: placeReader(pair.one, one.cells),
+          otherPlace: placeReader(pair.other, other.cells),
         }))
         return (rows) => {
           for (let index = 0; index < rows.length; index++) {
@@ -109,7 +108,11 @@ export class PointsTally {
     }
   }
 
-  /** Shares and means are null without applicants. */
+  /**
+   * Shares and means are null without applicants.
+   *
+   * @throws AppError `invalid_request` where a difference is beyond the range of a double
+   */
   report(): Pick<
     VersionComparison,
     'n' | 'changed' | 'changed_share' | 'mean_difference' | 'features'
@@ -119,6 +122,7 @@ export class PointsTally {
     const mean = new ExactSum()
     mean.add(other.card.spec.base_points - one.card.spec.base_points)
     for (const { mean_difference } of features) mean.add(mean_difference ?? 0)
+    if (!Number.isFinite(mean.value)) throw tooFarApart()
     return {
       n,
       changed,
@@ -137,8 +141,9 @@ export class PointsTally {
       if (count === 0) continue
       const cell = pair.one?.layout.cells[Math.floor(index / pair.columns)] ?? null
       const otherCell = pair.other?.layout.cells[index % pair.columns] ?? null
-      const difference = pointsOf(otherCell) - pointsOf(cell)
+      const difference = computePoints(otherCell) - computePoints(cell)
       if (difference === 0) continue
+      if (!Number.isFinite(difference)) throw tooFarApart()
       changed += count
       sum.add((difference * count) / n)
       found.push({ count, cell, otherCell, difference })
@@ -162,6 +167,11 @@ export class PointsTally {
   }
 }
 
+function tooFarApart(): AppError {
+  const message = 'the points of the cards differ by more than a number of JSON can tell'
+  return new AppError('invalid_request', message)
+}
+
 /** Cells of both cards that some applicants have. */
 interface FoundPair {
   readonly count: number
@@ -170,32 +180,32 @@ interface FoundPair {
   readonly difference: number
 }
 
-/** Those that are shown, most applicants first; of equal ones the first. */
+/** Returns those that are shown, most applicants first; of equal ones the first. */
 function mostMet(pairs: readonly FoundPair[]): FoundPair[] {
   return [...pairs].sort((a, b) => b.count - a.count).slice(0, PAIRS_SHOWN_MAX)
 }
 
-function sidesOf(card: Card): Map<string, Side> {
+function listSides(card: Card): Map<string, Side> {
   return new Map(cellLayout(card).map((layout, feature) => [layout.name, { feature, layout }]))
 }
 
 /** A card without the feature gives everybody its one cell, of no points. */
-function cellsOf(side: Side | null | undefined): number {
+function readCells(side: Side | null | undefined): number {
   return side?.layout.cells.length ?? 1
 }
 
 function featurePair(name: string, one: Side | null, other: Side | null): FeaturePair {
-  const [rows, columns] = [cellsOf(one), cellsOf(other)]
+  const [rows, columns] = [readCells(one), readCells(other)]
   const differs = new Uint8Array(rows * columns)
   for (let pair = 0; pair < differs.length; pair++) {
-    const points = pointsOf(one?.layout.cells[Math.floor(pair / columns)] ?? null)
-    const otherPoints = pointsOf(other?.layout.cells[pair % columns] ?? null)
+    const points = computePoints(one?.layout.cells[Math.floor(pair / columns)] ?? null)
+    const otherPoints = computePoints(other?.layout.cells[pair % columns] ?? null)
     if (points !== otherPoints) differs[pair] = 1
   }
   return { name, one, other, counts: new Float64Array(rows * columns), differs, columns }
 }
 
-function pointsOf(cell: Cell | null): number {
+function computePoints(cell: Cell | null): number {
   return cell?.points ?? 0
 }
 
@@ -203,14 +213,13 @@ function pointsOf(cell: Cell | null): number {
 function placeReader(
   side: Side | null,
   cells: readonly ArrayLike<number>[],
-  isFirstForm: boolean,
 ): (row: number) => number {
   if (side === null) return () => 0
-  const { placeOf, unknownPlace } = side.layout
+  const { placeOf } = side.layout
   const codes = cells[side.feature] ?? []
   return (row) => {
     const code = codes[row] ?? -1
-    const place = code < 0 && isFirstForm ? unknownPlace : (placeOf[code] ?? -1)
+    const place = placeOf[code] ?? -1
     if (place < 0) throw new Error('the log has a cell that its model lacks')
     return place
   }
@@ -219,5 +228,5 @@ function placeReader(
 function cellFields(card: Card, side: Side | null, cell: Cell | null) {
   if (side === null || cell === null) return null
   const { outcome, bin, points } = cell
-  return { outcome, bin: bin === null ? null : binOf(card, side.feature, bin), points }
+  return { outcome, bin: bin === null ? null : findBin(card, side.feature, bin), points }
 }

@@ -1,24 +1,21 @@
-import type { Caller } from '../access/caller.ts'
+import type { Caller } from '../../http/access/caller.ts'
 import {
   type ApplicantReader,
   type Failures,
-  groupNameOf,
+  formatGroupName,
   type ReaderOf,
-} from '../score-log/reading/applicant-readers.ts'
+} from '../../log/reading/applicant-readers.ts'
 import {
   type ApplicantScan,
   type SharedScan,
   scanApplicants,
   scanTogether,
-} from '../score-log/reading/applicant-scan.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import type { ScanQueue } from '../score-log/reading/scan-queue.ts'
+} from '../../log/reading/applicant-scan.ts'
+import type { LogReader } from '../../log/reading/log-reader.ts'
+import type { ScanQueue } from '../../log/reading/scan-queue.ts'
 
 /** Reads every applicant that counts, see `scanApplicants`. */
-export type Scan = (
-  scan: Omit<ApplicantScan, 'log' | 'signal'>,
-  readerOf: ReaderOf,
-) => Promise<void>
+type Scan = (scan: Omit<ApplicantScan, 'log' | 'signal'>, makeReader: ReaderOf) => Promise<void>
 
 interface QueuedScanOptions {
   readonly log: Pick<LogReader, 'columns' | 'columnsByTime'>
@@ -89,7 +86,7 @@ export class QueuedScans {
   run<T>({ teamId }: Pick<Caller, 'teamId'>, work: (scan: Scan) => Promise<T>): Promise<T> {
     const { log, queue } = this.options
     return queue.run(teamId, (signal) =>
-      work((scan, readerOf) => scanApplicants({ ...scan, log, signal }, readerOf)),
+      work((scan, makeReader) => scanApplicants({ ...scan, log, signal }, makeReader)),
     )
   }
 }
@@ -117,7 +114,7 @@ class ReadersOfScan {
   admits(reader: ApplicantReader): boolean {
     if (this.monotonicMs() - this.openedAtMs > JOIN_WITHIN_MS) return false
     const readers = [...this.all, reader]
-    const groups = new Set(readers.map(groupNameOf))
+    const groups = new Set(readers.map(formatGroupName))
     const memoryMiB = readers.reduce((sum, one) => sum + (one.memoryMiB ?? 1), 0)
     return readers.length <= READERS_MAX && groups.size <= GROUPS_MAX && memoryMiB <= MEMORY_MIB_MAX
   }

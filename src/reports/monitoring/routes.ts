@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { Baseline, BaselineRequest } from '../../schemas/baselines.ts'
-import { errorResponses } from '../../schemas/errors.ts'
+import { Baseline, BaselineRequest } from '../../../schemas/baselines.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
 import {
   Cutoffs,
   Migration,
   Stability,
   StabilitySeries,
   SwapSet,
-} from '../../schemas/monitoring.ts'
+} from '../../../schemas/monitoring.ts'
 import {
   ACT_DEFAULT,
   CutoffsQuery,
@@ -18,10 +18,11 @@ import {
   SwapSetQuery,
   WATCH_DEFAULT,
   ZERO_FILL_DEFAULT,
-} from '../../schemas/monitoring-query.ts'
-import { VersionComparison, VersionQuery } from '../../schemas/versions.ts'
-import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../access/caller.ts'
-import { provenCaller, userCaller } from '../access/request-caller.ts'
+} from '../../../schemas/monitoring-query.ts'
+import { VersionComparison, VersionQuery } from '../../../schemas/versions.ts'
+import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
+import { provenCaller, userCaller } from '../../http/access/request-caller.ts'
+import { sendJson } from '../../http/reply.ts'
 import type { BaselineService } from './baseline-service.ts'
 import type { MonitoringReports } from './reports.ts'
 
@@ -54,14 +55,20 @@ export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions>
       config: { operation: 'models.baseline', access: DEPLOYERS },
     },
     async (request) => {
-      const made = await baselines.put(userCaller(request), request.params.id, request.body)
+      const { id } = request.params
+      const { baseline, developmentAuc } = await baselines.put(
+        userCaller(request),
+        id,
+        request.body,
+      )
       return {
-        id: made.id,
-        model_id: made.modelId,
-        origin: made.origin,
-        n: made.n,
-        mean_score: made.meanScore,
-        created_at: made.createdAt.toISOString(),
+        id: baseline?.id ?? null,
+        model_id: id,
+        origin: baseline?.origin ?? null,
+        n: baseline?.n ?? null,
+        mean_score: baseline?.meanScore ?? null,
+        development_auc: developmentAuc,
+        created_at: baseline?.createdAt.toISOString() ?? null,
       }
     },
   )
@@ -76,11 +83,14 @@ export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions>
       },
       config: { operation: 'monitoring.stability', access: MEMBER_OR_READING_KEY },
     },
-    (request) =>
-      monitoring.stability(provenCaller(request), request.params.slug, {
-        ...LEVELS,
-        ...request.query,
-      }),
+    async (request, reply) =>
+      sendJson(
+        reply,
+        await monitoring.writeStability(provenCaller(request), request.params.slug, {
+          ...LEVELS,
+          ...request.query,
+        }),
+      ),
   )
 
   app.get(
@@ -93,12 +103,15 @@ export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions>
       },
       config: { operation: 'monitoring.series', access: MEMBER_OR_READING_KEY },
     },
-    (request) =>
-      monitoring.series(provenCaller(request), request.params.slug, {
-        ...LEVELS,
-        interval: 'day',
-        ...request.query,
-      }),
+    async (request, reply) =>
+      sendJson(
+        reply,
+        await monitoring.writeSeries(provenCaller(request), request.params.slug, {
+          ...LEVELS,
+          interval: 'day',
+          ...request.query,
+        }),
+      ),
   )
 
   app.get(
@@ -112,7 +125,7 @@ export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions>
       config: { operation: 'monitoring.cutoffs', access: MEMBER_OR_READING_KEY },
     },
     (request) => {
-      const { cutoff: cutoffs = [], ...query } = request.query
+      const { cutoff: cutoffs, ...query } = request.query
       return monitoring.cutoffs(provenCaller(request), request.params.slug, { ...query, cutoffs })
     },
   )

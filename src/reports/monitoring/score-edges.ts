@@ -1,5 +1,5 @@
-import type { PartReader } from '../score-log/reading/applicant-readers.ts'
-import type { ScannedColumns } from '../score-log/reading/columns.ts'
+import type { PartReader } from '../../log/reading/applicant-readers.ts'
+import type { ScannedColumns } from '../../log/reading/columns.ts'
 import { ValueDistribution } from '../stats/value-distribution.ts'
 import type { ScoreBand } from './baseline.ts'
 import { lazily } from './model-tally.ts'
@@ -17,7 +17,7 @@ export class ScoreEdges {
   }
 
   /** Reads a part of a scan. */
-  readonly readerOf = (columns: ScannedColumns): PartReader | null => {
+  readonly makeReader = (columns: ScannedColumns): PartReader | null => {
     const model = columns.models.find(({ modelId }) => modelId === this.modelId)
     if (model === undefined) return null
     const { scored } = model

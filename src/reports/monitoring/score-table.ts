@@ -1,10 +1,10 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
 import type { PdGroup } from './pd-group.ts'
 import { sortedInTurns } from './sorted-in-turns.ts'
 
 /** Different scores of a table. */
 export const SCORES_MAX = 1_000_000
-/** What a table takes with all of them. */
+/** MiB that a table takes with all of them. */
 export const TABLE_MIB = 100
 
 const ROOM_FIRST = 1_024
@@ -30,7 +30,7 @@ export class ScoreTable {
 
   /** @throws AppError `invalid_request` when there are too many different scores */
   add(score: number, pd: number, isApproved: boolean, championPd: number): void {
-    const place = FIELDS * this.placeOf(score)
+    const place = FIELDS * this.findPlace(score)
     const { values } = this
     const [n, sum] = isApproved ? [N_APPROVED, PD_APPROVED] : [N_DECLINED, PD_DECLINED]
     values[place + n] = (values[place + n] ?? 0) + 1
@@ -64,7 +64,7 @@ export class ScoreTable {
     challenger.add(count * this.pdAt(score), count)
   }
 
-  private placeOf(score: number): number {
+  private findPlace(score: number): number {
     const known = this.places.get(score)
     if (known !== undefined) return known
     const place = this.places.size

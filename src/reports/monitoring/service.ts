@@ -1,27 +1,30 @@
-import type {
-  Cutoffs,
-  Migration,
+import {
+  type Cutoffs,
+  type Migration,
   Stability,
   StabilitySeries,
-  SwapSet,
-} from '../../schemas/monitoring.ts'
-import type { VersionComparison } from '../../schemas/versions.ts'
-import type { Caller } from '../access/caller.ts'
-import type { ScorecardSpec } from '../engine/index.ts'
-import { AppError } from '../errors.ts'
-import { readTimeRange } from '../rollups/moment.ts'
-import type { TimeRange } from '../rollups/spans.ts'
-import type { ApplicantReader } from '../score-log/reading/applicant-readers.ts'
-import type { Dedupe } from '../score-log/reading/applicant-scan.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+  type SwapSet,
+} from '../../../schemas/monitoring.ts'
+import type { VersionComparison } from '../../../schemas/versions.ts'
+import type { ScorecardSpec } from '../../engine/index.ts'
+import { AppError } from '../../errors.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import { writeBody } from '../../http/serializers.ts'
+import type { ApplicantReader } from '../../log/reading/applicant-readers.ts'
+import type { Dedupe } from '../../log/reading/applicant-scan.ts'
+import { readTimeRange } from '../../log/rollups/moment.ts'
+import type { TimeRange } from '../../log/rollups/spans.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
+import { type Evaluation, makeEvaluation } from './alarms/verdict.ts'
 import type { Baseline } from './baseline.ts'
-import { type Interval, intervalAt, intervalStart } from './calendar.ts'
+import { byHour, type Interval, intervalAt, intervalStart } from './calendar.ts'
 import { cellLayout } from './cell-layout.ts'
 import { CutoffTally } from './cutoffs.ts'
 import { MigrationTally } from './migration.ts'
+import { missedFeatures } from './missed-features.ts'
 import { ModelTallies, type Population } from './model-tally.ts'
-import type { Monitored, MonitoredModel } from './monitored.ts'
-import { directionOf } from './pd-group.ts'
+import type { Monitored, MonitoredDeployment, MonitoredModel } from './monitored.ts'
+import { findDirection } from './pd-group.ts'
 import { type Sample, sampleOfPeriod } from './period-sample.ts'
 import { PointsTally } from './points-changes.ts'
 import type { QueuedScans } from './queued-scans.ts'
@@ -35,7 +38,7 @@ import { StabilityPoints } from './stability-points.ts'
 import { readZeroFill, type ZeroFill } from './statistics/population-stability.ts'
 import { type SwapRule, SwapTally } from './swap-set.ts'
 
-export interface PeriodQuery {
+interface PeriodQuery {
   /** ISO 8601; absent: no bound. */
   readonly from?: string | undefined
   readonly to?: string | undefined
@@ -48,26 +51,30 @@ export interface StabilityQuery extends PeriodQuery {
   readonly zero_fill: string
   readonly watch: number
   readonly act: number
+  /** Baselines of later do not count; absent: the one in force. */
+  readonly baseline_until?: number | undefined
 }
 
-export interface SwapSetQuery extends PeriodQuery {
+interface SwapSetQuery extends PeriodQuery {
   readonly challenger_id: string
-  readonly cutoff: number
+  /** By default that of the deployment. */
+  readonly cutoff?: number | undefined
   readonly rule: SwapRule
   readonly challenger_cutoff?: number | undefined
 }
 
-export interface CutoffsQuery extends PeriodQuery {
+interface CutoffsQuery extends PeriodQuery {
   readonly model?: string | undefined
-  readonly cutoffs: readonly number[]
+  /** By default that of the deployment, if it has one. */
+  readonly cutoffs?: readonly number[] | undefined
 }
 
-export interface VersionQuery extends PeriodQuery {
+interface VersionQuery extends PeriodQuery {
   readonly model?: string | undefined
   readonly other: string
 }
 
-export interface MigrationQuery extends PeriodQuery {
+interface MigrationQuery extends PeriodQuery {
   readonly challenger_id: string
 }
 
@@ -97,8 +104,8 @@ export class MonitoringService {
    */
   async stability(caller: Caller, slug: string, query: StabilityQuery): Promise<Stability> {
     const range = readTimeRange(query)
-    const subject = await this.subjectOf(caller, slug, query)
-    const tallies = await this.talliesOf(caller, slug, query, { subject, range })
+    const subject = await this.findSubject(caller, slug, query)
+    const tallies = await this.readTallies(caller, slug, query, { subject, range })
     const tally = tallies.single
     const { input } = subject
     return {
@@ -110,20 +117,38 @@ export class MonitoringService {
     }
   }
 
+  /** Sums `stability` up as an alarm keeps it. */
+  async evaluate(
+    caller: Caller,
+    slug: string,
+    { n_min: nMin, ...query }: StabilityQuery & { readonly n_min: number },
+  ): Promise<Evaluation> {
+    return makeEvaluation(await this.stability(caller, slug, query), nMin)
+  }
+
+  /** Writes the answer with `stability`: the bins of a large card are megabytes. */
+  async writeStability(
+    caller: Caller,
+    slug: string,
+    query: StabilityQuery,
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    return writeBody(Stability, await this.stability(caller, slug, query))
+  }
+
   /**
-   * The same for each interval of a period: each point is the stability of its own period.
+   * Writes the same for each interval of a period: each point is the stability of its own period.
    *
    * @throws AppError as `stability`; `invalid_request` for more points than are kept at a time
    */
-  async series(
+  async writeSeries(
     caller: Caller,
     slug: string,
     query: StabilityQuery & { readonly interval: Interval },
-  ): Promise<StabilitySeries> {
+  ): Promise<Uint8Array<ArrayBuffer>> {
     const range = readTimeRange(query)
     const { interval } = query
-    const subject = await this.subjectOf(caller, slug, query)
-    const tallies = await this.talliesOf(caller, slug, query, { subject, range, interval })
+    const subject = await this.findSubject(caller, slug, query)
+    const tallies = await this.readTallies(caller, slug, query, { subject, range, interval })
     const { input } = subject
     const maker = new StabilityPoints(input, tallies)
     const turns = new TurnTaker()
@@ -138,27 +163,25 @@ export class MonitoringService {
       })
       await turns.giveWay()
     }
-    return {
-      deployment_id: slug,
-      ...basisFields(subject, query, range),
-      interval,
-      points,
-    }
+    const basis = basisFields(subject, query, range)
+    return writeBody(StabilitySeries, { deployment_id: slug, ...basis, interval, points })
   }
 
   /**
-   * What cut-offs would approve.
+   * Returns what cut-offs would approve.
    *
    * @throws AppError as `stability`
    */
   async cutoffs(caller: Caller, slug: string, query: CutoffsQuery): Promise<Cutoffs> {
     const range = readTimeRange(query)
-    const { stored, card } = await this.modelOf(caller, slug, query.model)
+    const deployment = await this.monitored.deployment(caller, slug)
+    const { stored, card } = await this.modelIn(caller, deployment, query.model)
+    const own = deployment.cutoff === null ? [] : [deployment.cutoff]
     const tally = new CutoffTally({
       modelId: stored.modelId,
-      cutoffs: query.cutoffs,
-      direction: directionOf(card.spec.scaling),
-      grades: gradesOf(card.spec),
+      cutoffs: query.cutoffs ?? own,
+      direction: findDirection(card.spec.scaling),
+      grades: listGrades(card.spec),
     })
     await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally)
     return {
@@ -182,17 +205,22 @@ export class MonitoringService {
       const message = 'challenger_cutoff must stand with rule=explicit, and with no other rule'
       throw new AppError('invalid_request', message)
     }
-    const { challenger } = await this.pairOf(caller, slug, query.challenger_id)
+    const { challenger, missed, cutoff: own } = await this.toPair(caller, slug, query.challenger_id)
+    const cutoff = query.cutoff ?? own
+    if (cutoff === null) {
+      const message = 'cutoff is missing: name one, or set that of the deployment'
+      throw new AppError('invalid_request', message)
+    }
     const tally = new SwapTally({
       challengerId: query.challenger_id,
       rule,
-      cutoff: query.cutoff,
+      cutoff,
       challengerCutoff: challengerCutoff ?? null,
-      directionOf: (modelId) => this.monitored.directionOf(modelId),
-      challengerDirection: directionOf(challenger.card.spec.scaling),
+      findDirection: (modelId) => this.monitored.findDirection(modelId),
+      challengerDirection: findDirection(challenger.card.spec.scaling),
     })
-    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally)
-    return { ...countedFields(query, range), ...(await tally.report()) }
+    await this.scan(caller, slug, { range, dedupe: query.dedupe }, missed.beside(tally))
+    return { ...countedFields(query, range), ...(await tally.report()), ...missed.report() }
   }
 
   /**
@@ -202,22 +230,22 @@ export class MonitoringService {
    */
   async migration(caller: Caller, slug: string, query: MigrationQuery): Promise<Migration> {
     const range = readTimeRange(query)
-    const { challenger, champion } = await this.pairOf(caller, slug, query.challenger_id)
+    const { challenger, champion, missed } = await this.toPair(caller, slug, query.challenger_id)
     const tally = new MigrationTally(query.challenger_id)
-    await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally)
-    const names = [champion, challenger].flatMap(({ card }) => gradesOf(card.spec))
-    return { ...countedFields(query, range), ...tally.report([...new Set(names)]) }
+    await this.scan(caller, slug, { range, dedupe: query.dedupe }, missed.beside(tally))
+    const names = new Set([champion, challenger].flatMap(({ card }) => listGrades(card.spec)))
+    return { ...countedFields(query, range), ...tally.report([...names]), ...missed.report() }
   }
 
   /**
-   * What another version of a card gives the applicants that both scored.
+   * Returns what another version of a card gives the applicants that both scored.
    *
    * @throws AppError as `stability`; `invalid_request` for cards with too many pairs of bins
    */
   async versions(caller: Caller, slug: string, query: VersionQuery): Promise<VersionComparison> {
     const range = readTimeRange(query)
-    const one = await this.modelOf(caller, slug, query.model)
-    const other = await this.modelOf(caller, slug, query.other)
+    const one = await this.findModel(caller, slug, query.model)
+    const other = await this.findModel(caller, slug, query.other)
     const compared = ({ stored, card }: MonitoredModel) => ({ modelId: stored.modelId, card })
     const tally = new PointsTally(compared(one), compared(other))
     await this.scan(caller, slug, { range, dedupe: query.dedupe }, tally)
@@ -248,54 +276,61 @@ export class MonitoringService {
     return sampleOfPeriod(this.scans, caller, model, { deploymentId: slug, range })
   }
 
-  private async subjectOf(caller: Caller, slug: string, query: StabilityQuery): Promise<Subject> {
-    const zeroFill = zeroFillOf(query.zero_fill)
+  private async findSubject(caller: Caller, slug: string, query: StabilityQuery): Promise<Subject> {
+    const zeroFill = findZeroFill(query.zero_fill)
     const { watch, act } = query
     if (watch > act) throw new AppError('invalid_request', 'watch must not be above act')
-    const model = await this.modelOf(caller, slug, query.model)
-    const baseline = await this.monitored.baseline(model)
+    const model = await this.findModel(caller, slug, query.model)
+    const baseline = await this.monitored.baseline(model, query.baseline_until)
     const { card } = model
     const layouts = cellLayout(card)
     const thresholds = { watch, act }
     return { model, baseline, input: { card, layouts, baseline, zeroFill, thresholds } }
   }
 
-  private async talliesOf(
+  private async readTallies(
     caller: Caller,
     slug: string,
     { population = 'all', dedupe }: StabilityQuery,
     { subject, range, interval }: TallyRange,
   ): Promise<ModelTallies> {
     const { model, baseline, input } = subject
-    const startOf = interval && byHour((atMs) => intervalStart(interval, atMs))
+    const findStart = interval && byHour((atMs) => intervalStart(interval, atMs))
     const tallies = new ModelTallies({
       modelId: model.stored.modelId,
       population,
       layouts: input.layouts,
       bands: baseline?.bands ?? [],
-      ...(startOf && { startOf }),
+      ...(findStart && { findStart }),
     })
-    const { takers, memoryMiB, readerOf } = tallies
-    const periods = interval && startOf && { name: interval, of: startOf }
-    const reader = { takers, memoryMiB, readerOf, ...(periods && { periods }) }
+    const { takers, memoryMiB, makeReader } = tallies
+    const periods = interval && findStart && { name: interval, of: findStart }
+    const reader = { takers, memoryMiB, makeReader, ...(periods && { periods }) }
     await this.scan(caller, slug, { range, dedupe }, reader)
     return tallies
   }
 
-  private async modelOf(
+  private async findModel(
     caller: Caller,
     slug: string,
     modelId: string | undefined,
   ): Promise<MonitoredModel> {
-    const { championId, environment } = await this.monitored.deployment(caller, slug)
-    return this.monitored.model(caller.teamId, modelId ?? championId, environment)
+    return this.modelIn(caller, await this.monitored.deployment(caller, slug), modelId)
   }
 
-  private async pairOf(caller: Caller, slug: string, challengerId: string) {
-    const { championId } = await this.monitored.deployment(caller, slug)
-    const { teamId } = caller
-    const challenger = await this.monitored.challengerModel(teamId, slug, challengerId)
-    return { challenger, champion: await this.monitored.model(teamId, championId) }
+  private modelIn(
+    { teamId }: Caller,
+    { championId, environment }: MonitoredDeployment,
+    modelId: string | undefined,
+  ): Promise<MonitoredModel> {
+    return this.monitored.model(teamId, modelId ?? championId, environment)
+  }
+
+  private async toPair(caller: Caller, slug: string, challengerId: string) {
+    const { championId, cutoff } = await this.monitored.deployment(caller, slug)
+    const challenger = await this.monitored.challengerModel(caller.teamId, slug, challengerId)
+    const champion = await this.monitored.model(caller.teamId, championId)
+    return { challenger, champion, cutoff, missed: missedFeatures(challenger, challengerId) }
   }
 
   private scan(
@@ -314,7 +349,7 @@ function countedFields({ dedupe = DEDUPE_DEFAULT }: PeriodQuery, { fromMs, toMs 
   return { from: momentText(fromMs), to: momentText(toMs), dedupe }
 }
 
-/** What figures of stability stand on, as answers name it. */
+/** Returns what figures of stability stand on, as answers name it. */
 function basisFields({ model, baseline }: Subject, query: StabilityQuery, range: TimeRange) {
   const { zero_fill, watch, act, population = 'all' } = query
   return {
@@ -330,6 +365,7 @@ function basisFields({ model, baseline }: Subject, query: StabilityQuery, range:
       id: baseline.id,
       origin: baseline.origin,
       n: baseline.n,
+      created_by: baseline.createdBy,
       created_at: baseline.createdAt.toISOString(),
     },
   }
@@ -347,21 +383,8 @@ interface ScanRange {
   readonly dedupe: Dedupe | undefined
 }
 
-/** Intervals begin at whole hours. */
-const HOUR_MS = 3_600_000
-
-/** A function of times that is the same within an hour: nearly always it was asked before. */
-function byHour(startOf: (atMs: number) => number): (atMs: number) => number {
-  let [knownHour, known] = [Number.NaN, Number.NaN]
-  return (atMs) => {
-    const hour = Math.floor(atMs / HOUR_MS)
-    if (hour !== knownHour) [knownHour, known] = [hour, startOf(atMs)]
-    return known
-  }
-}
-
 /** @throws AppError `invalid_request` */
-function zeroFillOf(text: string): ZeroFill {
+function findZeroFill(text: string): ZeroFill {
   const zeroFill = readZeroFill(text)
   if (zeroFill !== null) return zeroFill
   const message =
@@ -370,10 +393,8 @@ function zeroFillOf(text: string): ZeroFill {
 }
 
 /** Names of grades in the order of the specification. */
-function gradesOf({ risk_grades: grades = [] }: ScorecardSpec): string[] {
-  return grades.map(({ grade }) => grade)
-}
+const listGrades = ({ risk_grades: grades = [] }: ScorecardSpec): string[] =>
+  grades.map(({ grade }) => grade)
 
-function momentText(ms: number): string | null {
-  return Number.isFinite(ms) ? new Date(ms).toISOString() : null
-}
+const momentText = (ms: number): string | null =>
+  Number.isFinite(ms) ? new Date(ms).toISOString() : null

@@ -1,4 +1,4 @@
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 
 /** Numbers that are sorted at once: about half a millisecond. */
 const RUN = 4_096

@@ -1,12 +1,12 @@
-import type { StabilitySeries } from '../../schemas/monitoring.ts'
-import { meanPointsOf } from './baseline.ts'
+import type { StabilitySeries } from '../../../schemas/monitoring.ts'
+import { computeMeanPoints } from './baseline.ts'
 import type { ModelTallies, ModelTally } from './model-tally.ts'
-import type { StabilityInput } from './stability.ts'
-import { stabilityFigures, verdictOf } from './statistics/population-stability.ts'
+import { movedBy, type StabilityInput } from './stability.ts'
+import { decideVerdict, stabilityFigures } from './statistics/population-stability.ts'
 
 type Point = Pick<StabilitySeries['points'][number], 'score' | 'features'>
 
-/** What all points share of a feature. */
+/** Facts that all points share of a feature. */
 interface ExpectedFeature {
   /** Places of the cells whose counts the sample knows; null without a sample. */
   readonly places: readonly number[] | null
@@ -39,7 +39,7 @@ export class StabilityPoints {
         places,
         expected: Float64Array.from(places ?? [], (place) => counts?.[place] ?? 0),
         actual: new Float64Array(places?.length ?? 0),
-        meanPoints: meanPointsOf(cells, counts),
+        meanPoints: computeMeanPoints(cells, counts),
       }
     })
   }
@@ -49,7 +49,7 @@ export class StabilityPoints {
     const { input, bands } = this
     const { zeroFill, thresholds } = input
     const score = bands === null ? NO_FIGURES : stabilityFigures(bands, tally.bands, zeroFill)
-    const verdict = bands === null ? null : verdictOf(score, thresholds)
+    const verdict = bands === null ? null : decideVerdict(score, thresholds)
     return {
       score: { psi: score.psi, mean: tally.meanScore, cv_95: score.cv95, verdict },
       features: input.layouts.map((_, feature) => this.featureAt(tally, feature)),
@@ -65,9 +65,9 @@ export class StabilityPoints {
       actual = [],
       meanPoints = null,
     } = this.features[feature] ?? {}
-    const counts = this.tallies.countsOf(tally, feature)
-    const now = meanPointsOf(cells, counts)
-    const points = now === null || meanPoints === null ? null : now - meanPoints
+    const counts = this.tallies.readCounts(tally, feature)
+    const now = computeMeanPoints(cells, counts)
+    const points = movedBy(now, meanPoints)
     if (places === null) {
       return { name, n_compared: 0, csi_psi: null, csi_points: points, cv_95: null, verdict: null }
     }
@@ -78,7 +78,7 @@ export class StabilityPoints {
       compared += count
     }
     const { psi, cv95 } = stabilityFigures(expected, actual, zeroFill)
-    const verdict = verdictOf({ psi, cv95 }, thresholds)
+    const verdict = decideVerdict({ psi, cv95 }, thresholds)
     const figures = { csi_psi: psi, csi_points: points, cv_95: cv95, verdict }
     return { name, n_compared: compared, ...figures }
   }

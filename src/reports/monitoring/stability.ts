@@ -1,12 +1,12 @@
-import type { Stability } from '../../schemas/monitoring.ts'
-import { type Baseline, meanPointsOf, sumOf } from './baseline.ts'
+import type { Stability } from '../../../schemas/monitoring.ts'
+import { type Baseline, computeMeanPoints, computeSum } from './baseline.ts'
 import type { Card, FeatureLayout } from './cell-layout.ts'
 import type { ModelTallies, ModelTally } from './model-tally.ts'
 import {
+  decideVerdict,
   type Stability as Index,
   populationStability,
   type Thresholds,
-  verdictOf,
   type ZeroFill,
 } from './statistics/population-stability.ts'
 
@@ -38,11 +38,11 @@ function indexFields(index: Index, thresholds: Thresholds) {
     zero_bins: index.zeroBins,
     cv_95: index.cv95,
     p_value: index.pValue,
-    verdict: verdictOf(index, thresholds),
+    verdict: decideVerdict(index, thresholds),
   }
 }
 
-function expectedOf(baseline: Baseline | null): number | null {
+function readExpected(baseline: Baseline | null): number | null {
   const bands = baseline?.bands ?? null
   return bands === null ? (baseline?.n ?? null) : bands.reduce((sum, { n }) => sum + n, 0)
 }
@@ -55,7 +55,7 @@ export function scoreStability(
   const means = {
     n: tally.n,
     // The indices are over the bands, which can hold fewer than the largest feature.
-    n_expected: expectedOf(baseline),
+    n_expected: readExpected(baseline),
     mean: tally.meanScore,
     mean_expected: baseline?.meanScore ?? null,
   }
@@ -86,7 +86,7 @@ export function featureStabilities(
   tally: ModelTally,
 ): FeatureStability[] {
   return input.layouts.map((layout, feature) => {
-    const actual = tallies.countsOf(tally, feature)
+    const actual = tallies.readCounts(tally, feature)
     return featureStability(input, feature, { layout, actual, n: tally.n })
   })
 }
@@ -103,7 +103,7 @@ function featureStability(
   { layout, actual, n }: FeatureCounts,
 ): FeatureStability {
   const expected = baseline?.features[feature] ?? null
-  const expectedSum = expected === null ? null : sumOf(expected)
+  const expectedSum = expected === null ? null : computeSum(expected)
   const isKnown = (place: number) => expected !== null && (expected[place] ?? null) !== null
   const known = layout.cells.flatMap((_, place) => (isKnown(place) ? [place] : []))
   const index =
@@ -115,25 +115,25 @@ function featureStability(
           zeroFill,
         )
   const placeInIndex = new Map(known.map((place, at) => [place, at]))
-  const shareOf = (count: number) => (n === 0 ? null : count / n)
+  const computeShare = (count: number) => (n === 0 ? null : count / n)
   const cells = layout.cells.map(({ outcome, bin, points }, place) => {
     const ofIndex = index?.cells[placeInIndex.get(place) ?? -1]
     const count = actual[place] ?? 0
     const expectedPart = expectedSum ? (expected?.[place] ?? 0) / expectedSum : null
     return {
       outcome,
-      bin: bin === null ? null : binOf(card, feature, bin),
+      bin: bin === null ? null : findBin(card, feature, bin),
       points,
       expected: expected?.[place] ?? null,
       expected_share: ofIndex?.expectedShare ?? null,
       actual: count,
-      actual_share: ofIndex === undefined ? shareOf(count) : ofIndex.actualShare,
+      actual_share: ofIndex === undefined ? computeShare(count) : ofIndex.actualShare,
       psi: ofIndex?.psi ?? null,
       points_part: expectedPart === null || n === 0 ? null : (count / n - expectedPart) * points,
     }
   })
   const { psi, ...fields } = index === null ? NO_INDEX : indexFields(index, thresholds)
-  const countOf = (wanted: string) =>
+  const countVerdicts = (wanted: string) =>
     layout.cells.reduce(
       (sum, { outcome }, place) => sum + (outcome === wanted ? (actual[place] ?? 0) : 0),
       0,
@@ -146,27 +146,31 @@ function featureStability(
     csi_psi: psi,
     csi_points: pointsMoved(layout, expected, actual),
     ...fields,
-    missing_share: shareOf(countOf('missing')),
-    unseen_share: shareOf(countOf('unseen_category')),
-    no_bin_share: shareOf(countOf('no_bin')),
-    not_a_number_share: shareOf(countOf('not_a_number')),
+    missing_share: computeShare(countVerdicts('missing')),
+    unseen_share: computeShare(countVerdicts('unseen_category')),
+    no_bin_share: computeShare(countVerdicts('no_bin')),
+    not_a_number_share: computeShare(countVerdicts('not_a_number')),
     cells,
   }
 }
 
-/** Mean points of all applicants minus those of the counted sample. */
+/** Mean points of all applicants minus those of the counted sample; null beyond a double. */
 function pointsMoved(
   { cells }: FeatureLayout,
   expected: readonly (number | null)[] | null,
   actual: Float64Array,
 ): number | null {
-  const now = meanPointsOf(cells, actual)
-  const then = meanPointsOf(cells, expected)
-  return now === null || then === null ? null : now - then
+  return movedBy(computeMeanPoints(cells, actual), computeMeanPoints(cells, expected))
+}
+
+/** The difference of two means; null without one of them, and beyond the range of a double. */
+export function movedBy(now: number | null, then: number | null): number | null {
+  const moved = now === null || then === null ? null : now - then
+  return moved !== null && Number.isFinite(moved) ? moved : null
 }
 
 /** A bin as answers name it. */
-export function binOf({ spec }: Card, feature: number, index: number) {
+export function findBin({ spec }: Card, feature: number, index: number) {
   const ofFeature = spec.features[feature]
   if (ofFeature?.type === 'numeric') return { index, range: ofFeature.bins[index]?.range ?? '' }
   return { index, value: ofFeature?.bins[index]?.value ?? '' }

@@ -1,44 +1,56 @@
 import { and, desc, eq, lte, sql } from 'drizzle-orm'
-import type { Environment } from '../access/caller.ts'
-import { lockTeam } from '../audit/lock-team.ts'
-import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import { evaluateAnew } from '../deployments/stability-evaluations.ts'
-import type { Database } from '../platform/db/client.ts'
-import { challengers, deployments } from '../tables/deployments.ts'
-import { modelBaselines } from '../tables/model-baselines.ts'
-import { models } from '../tables/models.ts'
+import type { Environment } from '../../http/access/caller.ts'
+import { lockTeam } from '../../identity/audit/lock-team.ts'
+import type { NewAuditRecord } from '../../identity/audit/record.ts'
+import { insertAuditRecord } from '../../identity/audit/writer.ts'
+import { momentText } from '../../log/rollups/rollup-rows.ts'
+import type { Database } from '../../platform/db/client.ts'
+import { evaluateAnew } from '../../registry/deployments/stability-evaluations.ts'
+import { challengers, deployments } from '../../tables/deployments.ts'
+import { modelBaselines } from '../../tables/model-baselines.ts'
+import { models } from '../../tables/models.ts'
 import type { StoredBaseline } from './baseline.ts'
-import type { ModelFacts, MonitoredDeployment, MonitoringStore, NewBaseline } from './monitored.ts'
+import type { ModelFacts, MonitoredDeployment, NewBaseline } from './monitored.ts'
 
 /** Baselines of a model that are kept; the oldest leave. */
 const BASELINES_KEPT = 100
 
-/** What monitoring needs of PostgreSQL beside the log. */
-export class PostgresMonitoringStore implements MonitoringStore {
+/** The part of PostgreSQL that monitoring needs beside the log. */
+export class MonitoringStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /** Null if the team has no such deployment. */
   async deployment(teamId: string, deploymentId: string): Promise<MonitoredDeployment | null> {
     const [row] = await this.db
-      .select({ environment: deployments.environment, championId: deployments.championModelId })
+      .select({
+        environment: deployments.environment,
+        championId: deployments.championModelId,
+        cutoff: deployments.cutoff,
+      })
       .from(deployments)
       .where(and(eq(deployments.teamId, teamId), eq(deployments.id, deploymentId)))
     // A check of the table allows only the two environments.
     return row === undefined ? null : { ...row, environment: row.environment as Environment }
   }
 
+  /** Null if the team has no such model. */
   async modelFacts(teamId: string, modelId: string): Promise<ModelFacts | null> {
     const [row] = await this.db
-      .select({ createdAt: models.createdAt, environment: models.environment })
+      .select({
+        createdBy: models.deployedBy,
+        createdAt: models.createdAt,
+        environment: models.environment,
+      })
       .from(models)
       .where(and(eq(models.teamId, teamId), eq(models.id, modelId)))
     return row ?? null
   }
 
+  /** The model of a challenger, active or not; null if the deployment has no such one. */
   async challengerModel(deploymentId: string, challengerId: string): Promise<string | null> {
     const [row] = await this.db
       .select({ modelId: challengers.modelId })
@@ -47,14 +59,45 @@ export class PostgresMonitoringStore implements MonitoringStore {
     return row?.modelId ?? null
   }
 
-  async baseline(modelId: string): Promise<StoredBaseline | null> {
+  /** The baseline that was stored last, up to a moment; null without one. */
+  async baseline(modelId: string, untilMs = Infinity): Promise<StoredBaseline | null> {
     const [row] = await this.db
       .select()
       .from(modelBaselines)
-      .where(eq(modelBaselines.modelId, modelId))
+      .where(
+        and(
+          eq(modelBaselines.modelId, modelId),
+          sql`${modelBaselines.createdAt} <= ${momentText(untilMs)}`,
+        ),
+      )
       .orderBy(desc(modelBaselines.id))
       .limit(1)
     return row ?? null
+  }
+
+  /** AUC of the development sample; null without one. */
+  async developmentAuc(modelId: string): Promise<number | null> {
+    const [row] = await this.db
+      .select({ auc: models.developmentAuc })
+      .from(models)
+      .where(eq(models.id, modelId))
+    return row?.auc ?? null
+  }
+
+  async setDevelopmentAuc(
+    modelId: string,
+    auc: number | null,
+    makeAudit: (before: number | null) => NewAuditRecord,
+  ): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const [before] = await tx
+        .select({ auc: models.developmentAuc })
+        .from(models)
+        .where(eq(models.id, modelId))
+        .for('update')
+      await tx.update(models).set({ developmentAuc: auc }).where(eq(models.id, modelId))
+      await insertAuditRecord(tx, makeAudit(before?.auc ?? null))
+    })
   }
 
   async addBaseline(baseline: NewBaseline, audit: NewAuditRecord): Promise<void> {

@@ -1,7 +1,7 @@
-import type { SwapSet } from '../../schemas/monitoring.ts'
-import type { SWAP_RULES } from '../../schemas/monitoring-query.ts'
-import { AppError } from '../errors.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import type { SwapSet } from '../../../schemas/monitoring.ts'
+import type { SWAP_RULES } from '../../../schemas/monitoring-query.ts'
+import { AppError } from '../../errors.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 import { pairReader, takersOfPair } from './pairs.ts'
 import { type Direction, PdGroup } from './pd-group.ts'
 import { SCORES_MAX, ScoreTable, TABLE_MIB } from './score-table.ts'
@@ -9,14 +9,14 @@ import { mcNemar } from './statistics/mcnemar.ts'
 
 export type SwapRule = (typeof SWAP_RULES)[number]
 
-export interface SwapOptions {
+interface SwapOptions {
   readonly challengerId: string
   readonly rule: SwapRule
   readonly cutoff: number
   /** With the rule `explicit`, and only with it. */
   readonly challengerCutoff: number | null
   /** Direction of each model by its id. */
-  readonly directionOf: (modelId: string) => Promise<Direction>
+  readonly findDirection: (modelId: string) => Promise<Direction>
   readonly challengerDirection: Direction
   /** See `SCORES_MAX`. */
   readonly scoresMax?: number
@@ -67,9 +67,9 @@ export class SwapTally {
   }
 
   /** Reads parts of a scan. */
-  get readerOf() {
-    const { challengerId, cutoff, directionOf } = this.options
-    return pairReader(challengerId, directionOf, ({ champion, challenger, direction }) => {
+  get makeReader() {
+    const { challengerId, cutoff, findDirection } = this.options
+    return pairReader(challengerId, findDirection, ({ champion, challenger, direction }) => {
       const { scores: championScores, pds: championPds } = champion
       const { scores, pds } = challenger
       return (rows) => {
@@ -95,11 +95,11 @@ export class SwapTally {
     const { both_approve, swap_out, swap_in, both_decline } = this.cells
     const sums = [both_approve, swap_out, swap_in, both_decline]
     const n = sums.reduce((total, { champion }) => total + champion.n, 0)
-    const rateOf = (...of: readonly Sums[]) =>
+    const computeRate = (...of: readonly Sums[]) =>
       n === 0 ? null : of.reduce((total, { champion }) => total + champion.n, 0) / n
-    const cellOf = ({ champion, challenger }: Sums) => ({
+    const findCell = ({ champion, challenger }: Sums) => ({
       n: champion.n,
-      share: champion.shareOf(n),
+      share: champion.computeShare(n),
       mean_pd_champion: champion.meanPd,
       mean_pd_challenger: challenger.meanPd,
       expected_bads_champion: champion.expectedBads,
@@ -112,13 +112,13 @@ export class SwapTally {
       cutoff: this.options.cutoff,
       challenger_cutoff: this.challengerCutoff,
       champion_model_ids: [...this.championIds].sort(),
-      approval_rate: rateOf(both_approve, swap_out),
-      challenger_approval_rate: rateOf(both_approve, swap_in),
+      approval_rate: computeRate(both_approve, swap_out),
+      challenger_approval_rate: computeRate(both_approve, swap_in),
       cells: {
-        both_approve: cellOf(both_approve),
-        swap_out: cellOf(swap_out),
-        swap_in: cellOf(swap_in),
-        both_decline: cellOf(both_decline),
+        both_approve: findCell(both_approve),
+        swap_out: findCell(swap_out),
+        swap_in: findCell(swap_in),
+        both_decline: findCell(both_decline),
       },
       mcnemar: test === null ? null : { chi2: test.chi2, p_value: test.pValue },
     }
@@ -129,12 +129,12 @@ export class SwapTally {
       this.table.add(score, pd, isApproved, championPd)
       return
     }
-    const { champion, challenger } = this.cellOf(isApproved, score)
+    const { champion, challenger } = this.findCell(isApproved, score)
     champion.add(championPd)
     challenger.add(pd)
   }
 
-  private cellOf(isApproved: boolean, score: number): Sums {
+  private findCell(isApproved: boolean, score: number): Sums {
     const { cells, challengerCutoff, options } = this
     const direction = options.challengerDirection
     const isTaken = challengerCutoff !== null && direction * score >= direction * challengerCutoff
@@ -147,7 +147,7 @@ export class SwapTally {
     const turns = new TurnTaker()
     const rising = await table.sorted()
     const bestFirst = this.options.challengerDirection > 0 ? rising.reverse() : rising
-    const fits = this.limitOf()
+    const fits = this.makeLimit()
     const taken = new PdGroup()
     let isOpen = true
     for (const [index, score] of bestFirst.entries()) {
@@ -159,15 +159,15 @@ export class SwapTally {
     }
     for (const [index, score] of bestFirst.entries()) {
       for (const isApproved of [true, false]) {
-        const { champion, challenger } = this.cellOf(isApproved, score)
+        const { champion, challenger } = this.findCell(isApproved, score)
         table.addTo(score, isApproved, champion, challenger)
       }
       if (index % SCORES_A_LOOK === 0) await turns.giveWay()
     }
   }
 
-  /** Whether the challenger may approve a group. A worse score adds a worse probability. */
-  private limitOf(): (taken: PdGroup) => boolean {
+  /** Tells whether the challenger may approve a group. A worse score adds a worse probability. */
+  private makeLimit(): (taken: PdGroup) => boolean {
     const { approvedByChampion, options } = this
     if (options.rule === 'same_approval_rate') return ({ n }) => n <= approvedByChampion.n
     const limit = approvedByChampion.meanPd

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
 
 /** Applicants of a report: each takes about half a kilobyte until it is done. */
 export const APPLICANTS_MAX = 1_000_000

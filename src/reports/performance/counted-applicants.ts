@@ -1,15 +1,15 @@
+import type { ScanQuery } from '../../log/reading/log-query.ts'
 import {
-  applicantOf,
   isLaterScoring,
+  readApplicant,
   type ScoredApplicant,
   type ScoringPlace,
-} from '../outcomes/applicant.ts'
-import type { ScanQuery } from '../score-log/reading/log-query.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
-import type { LabelledStore } from './labelled.ts'
-import { keyOf, type LabelledApplicants } from './labelled-applicants.ts'
+} from '../../outcomes/applicant.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
+import { type LabelledApplicants, makeKey } from './labelled-applicants.ts'
 import type { LoggedPopulation, PopulationLog } from './population.ts'
 import { inTurns } from './statistics/in-turns.ts'
+import type { PerformanceStore } from './store.ts'
 import type { PerformanceTally } from './tally.ts'
 
 interface CountOptions {
@@ -17,7 +17,7 @@ interface CountOptions {
   readonly labelled: LabelledApplicants
   /** With the last scorings that the log has of them. */
   readonly logged: LoggedPopulation
-  readonly store: LabelledStore
+  readonly store: PerformanceStore
   readonly log: Pick<PopulationLog, 'pick'>
   readonly query: ScanQuery & { readonly deploymentId: string }
 }
@@ -40,9 +40,9 @@ export async function countApplicants(options: CountOptions): Promise<number> {
       if (turns.isOver) await turns.giveWay()
       const known = labelled.ofStored(applicant, applicant.referenceHash)
       if (known < 0 || labelled.isCounted(known)) continue
-      const last = logged.lastOf(known)
+      const last = logged.findLast(known)
       if (last !== null && isLaterScoring(last, applicant)) continue
-      if (!tally.add({ applicant, ...labelled.factsOf(known) })) continue
+      if (!tally.add({ applicant, ...labelled.readFacts(known) })) continue
       labelled.setCounted(known)
       if (last === null) forgotten++
     }
@@ -52,7 +52,7 @@ export async function countApplicants(options: CountOptions): Promise<number> {
   return forgotten
 }
 
-/** Those who were scored again after what is known of them was stored. */
+/** Counts those who were scored again after what is known of them was stored. */
 async function countLogged({ tally, labelled, logged, log, query }: CountOptions): Promise<void> {
   const turns = new TurnTaker()
   const wanted = new Map<string, number>()
@@ -60,9 +60,9 @@ async function countLogged({ tally, labelled, logged, log, query }: CountOptions
   let [fromMs, lastMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   await inTurns(labelled, (known) => {
     if (labelled.isCounted(known) || !labelled.hasFacts(known)) return
-    const last = logged.lastOf(known)
+    const last = logged.findLast(known)
     if (last === null) return
-    wanted.set(keyOf(last), known)
+    wanted.set(makeKey(last), known)
     requestIds.add(last.requestId)
     fromMs = Math.min(fromMs, last.scoredAtMs)
     lastMs = Math.max(lastMs, last.scoredAtMs)
@@ -72,10 +72,10 @@ async function countLogged({ tally, labelled, logged, log, query }: CountOptions
   for await (const requests of log.pick({ ...query, fromMs, toMs: lastMs + 1 }, picked)) {
     for (const request of requests) {
       for (const recordIndex of request.rows.keys()) {
-        const known = wanted.get(keyOf({ requestId: request.requestId, recordIndex }))
+        const known = wanted.get(makeKey({ requestId: request.requestId, recordIndex }))
         if (known === undefined || labelled.isCounted(known)) continue
-        const applicant = applicantOf(request, recordIndex)
-        if (tally.add({ applicant, ...labelled.factsOf(known) })) labelled.setCounted(known)
+        const applicant = readApplicant(request, recordIndex)
+        if (tally.add({ applicant, ...labelled.readFacts(known) })) labelled.setCounted(known)
       }
       if (turns.isOver) await turns.giveWay()
     }

@@ -1,20 +1,20 @@
-import type { ScoringPlace } from '../outcomes/applicant.ts'
-import { hashOfReference } from '../score-log/erasure/reference-hash.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { hashOfReference } from '../../log/erasure/reference-hash.ts'
+import type { ScoringPlace } from '../../outcomes/applicant.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 import { APPLICANTS_MAX, tooMany } from './bounds.ts'
 import type {
   ApplicantFacts,
   CurrentPerformance,
   FactOrder,
   LabelledQuery,
-  LabelledStore,
   ScoringFacts,
 } from './labelled.ts'
 import { NameTable } from './name-table.ts'
 import { NumberColumn } from './number-column.ts'
+import type { PerformanceStore } from './store.ts'
 
 interface ReadOptions {
-  /** Whether the scorings with one reference are one applicant; else each is one by itself. */
+  /** True if the scorings with one reference are one applicant; else each is one by itself. */
   readonly isByReference: boolean
   readonly signal?: AbortSignal
 }
@@ -58,7 +58,7 @@ export class LabelledApplicants {
    * @throws AppError `invalid_request` above `APPLICANTS_MAX`; what `signal` was aborted with
    */
   static async read(
-    store: LabelledStore,
+    store: PerformanceStore,
     query: LabelledQuery,
     { isByReference, signal }: ReadOptions,
   ): Promise<LabelledApplicants> {
@@ -87,8 +87,8 @@ export class LabelledApplicants {
     for (let applicant = 0; applicant < this.size; applicant++) yield applicant
   }
 
-  /** What is known of an applicant. */
-  factsOf(applicant: number): ApplicantFacts {
+  /** Returns what is known of an applicant. */
+  readFacts(applicant: number): ApplicantFacts {
     const { performances: performed, decisions: decided } = this
     const outcome = OUTCOMES[performed.what.at(applicant)]
     const decision = decided.what.at(applicant)
@@ -110,24 +110,24 @@ export class LabelledApplicants {
   }
 
   /** The current outcome of an applicant; null without one. */
-  outcomeOf(applicant: number): CurrentPerformance['outcome'] | null {
+  findOutcome(applicant: number): CurrentPerformance['outcome'] | null {
     return OUTCOMES[this.performances.what.at(applicant)] ?? null
   }
 
-  /** Whether the outcome of an applicant is good or bad. */
+  /** Tells whether the outcome of an applicant is good or bad. */
   hasLabel(applicant: number): boolean {
-    const outcome = this.outcomeOf(applicant)
+    const outcome = this.findOutcome(applicant)
     return outcome === 'good' || outcome === 'bad'
   }
 
-  /** Whether anything is known of an applicant. */
+  /** Tells whether anything is known of an applicant. */
   hasFacts(applicant: number): boolean {
     return (
       this.performances.what.at(applicant) !== NONE || this.decisions.what.at(applicant) !== NONE
     )
   }
 
-  /** Whether a report has counted an applicant. */
+  /** Tells whether a report has counted an applicant. */
   isCounted(applicant: number): boolean {
     return this.counted.at(applicant) === 1
   }
@@ -138,13 +138,13 @@ export class LabelledApplicants {
 
   /** The applicant of a stored scoring; -1 for one that was stored meanwhile. */
   ofStored(place: ScoringPlace, referenceHash: string | null): number {
-    return this.named(referenceHash ?? keyOf(place))
+    return this.named(referenceHash ?? makeKey(place))
   }
 
   /**
    * The applicant of a logged scoring; -1 if nothing is known of them.
    *
-   * @param key see `keyOf`
+   * @param key see `makeKey`
    */
   ofLogged(key: string, reference: string | null): number {
     if (reference !== null && this.hasReferences) {
@@ -161,7 +161,7 @@ export class LabelledApplicants {
 
   private add({ place, referenceHash, performance, decision }: ScoringFacts): void {
     if (referenceHash !== null) this.hasReferences = true
-    this.names.ofText(referenceHash ?? keyOf(place))
+    this.names.ofText(referenceHash ?? makeKey(place))
     const applicant = this.names.findOrAdd()
     const { performances, decisions } = this
     if (performance !== null && isCurrent(performances, applicant, performance)) {
@@ -181,7 +181,7 @@ export class LabelledApplicants {
 
 type Facts = ReturnType<typeof newFacts>
 
-/** Whether a fact takes the place of what is known; of equal ones the later read does. */
+/** Tells whether a fact takes the place of what is known; of equal ones the later read does. */
 function isCurrent({ what, asOfMs, revision }: Facts, applicant: number, fact: FactOrder): boolean {
   if (what.at(applicant) === NONE) return true
   const order = asOfMs.at(applicant) - fact.asOfMs || revision.at(applicant) - fact.revision
@@ -199,6 +199,6 @@ function momentAt(column: NumberColumn, applicant: number): number | null {
 }
 
 /** Names a scoring. */
-export function keyOf({ requestId, recordIndex }: Omit<ScoringPlace, 'scoredAtMs'>): string {
+export function makeKey({ requestId, recordIndex }: Omit<ScoringPlace, 'scoredAtMs'>): string {
   return `${requestId}/${recordIndex}`
 }

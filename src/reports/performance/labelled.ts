@@ -1,6 +1,6 @@
-import type { ScoredApplicant, ScoringPlace } from '../outcomes/applicant.ts'
+import type { ScoredApplicant, ScoringPlace } from '../../outcomes/applicant.ts'
 
-/** What is known of an applicant at a moment. */
+/** Facts of an applicant at a moment. */
 export interface ApplicantFacts {
   /** The current outcome of the definition; null without one. */
   readonly performance: CurrentPerformance | null
@@ -20,7 +20,7 @@ export interface CurrentPerformance {
   readonly bookedAtMs: number | null
 }
 
-export interface CurrentDecision {
+interface CurrentDecision {
   readonly isApproved: boolean
   readonly bookedAtMs: number | null
 }
@@ -31,7 +31,7 @@ export interface FactOrder {
   readonly revision: number
 }
 
-/** What is known of one scoring. */
+/** Facts of one scoring. */
 export interface ScoringFacts {
   readonly place: ScoringPlace
   readonly referenceHash: string | null
@@ -49,23 +49,12 @@ export interface LabelledQuery {
   readonly asKnownAtMs: number
 }
 
-/** Reads scorings that have an outcome or a decision, by the time of the score. */
-export interface LabelledStore {
-  /** The next scorings with what is known of them, the oldest first; empty at the end. */
-  facts(query: LabelledQuery, after: ScoringPlace | null): Promise<readonly ScoringFacts[]>
-  /** The next scorings with their results, the newest first; empty at the end. */
-  scorings(
-    query: Omit<LabelledQuery, 'definition' | 'asKnownAtMs'>,
-    before: ScoringPlace | null,
-  ): Promise<readonly ScoredApplicant[]>
-}
-
 /** When the account was booked, by the outcome or else by the decision. */
-export function bookedAtOf({ performance, decision }: ApplicantFacts): number | null {
+export function findBookedAt({ performance, decision }: ApplicantFacts): number | null {
   return performance?.bookedAtMs ?? decision?.bookedAtMs ?? null
 }
 
-/** Whether the outcome is good or bad, which says how good the score was. */
+/** Tells whether the outcome is good or bad, which says how good the score was. */
 export function hasLabel({ performance }: ApplicantFacts): boolean {
   return performance?.outcome === 'good' || performance?.outcome === 'bad'
 }

@@ -1,5 +1,5 @@
-import type { NameHasher } from '../score-log/blocks/block.ts'
-import { mixed, TextHash } from '../score-log/reading/text-hash.ts'
+import type { NameHasher } from '../../log/blocks/block.ts'
+import { mixed, TextHash } from '../../log/reading/text-hash.ts'
 
 /** Tables of a part of the names each, so that none takes long to grow. */
 const PARTS = 64
@@ -38,14 +38,14 @@ export class NameTable implements NameHasher {
 
   /** The number of the name; -1 for an unknown one. */
   find(): number {
-    const part = this.partOf()
-    return part.places[slotOf(part, this.high, this.low)] ?? FREE
+    const part = this.makePart()
+    return part.places[findSlot(part, this.high, this.low)] ?? FREE
   }
 
   /** The number of the name, which is numbered now if it is unknown. */
   findOrAdd(): number {
-    const part = this.partOf()
-    const slot = slotOf(part, this.high, this.low)
+    const part = this.makePart()
+    const slot = findSlot(part, this.high, this.low)
     const known = part.places[slot] ?? FREE
     if (known !== FREE) return known
     part.high[slot] = this.high
@@ -55,7 +55,7 @@ export class NameTable implements NameHasher {
     return this.size++
   }
 
-  private partOf(): Part {
+  private makePart(): Part {
     this.high = mixed(this.hash.high)
     this.low = mixed(this.hash.low ^ this.high)
     const part = this.parts[this.high % PARTS]
@@ -75,7 +75,7 @@ function newPart(slots: number): Part {
 }
 
 /** The slot with this hash, or the free one where it belongs. */
-function slotOf({ slots, places, high: highs, low: lows }: Part, high: number, low: number) {
+function findSlot({ slots, places, high: highs, low: lows }: Part, high: number, low: number) {
   let slot = low & (slots - 1)
   while (places[slot] !== FREE && (highs[slot] !== high || lows[slot] !== low)) {
     slot = (slot + 1) & (slots - 1)
@@ -90,7 +90,7 @@ function grow(part: Part): void {
     if (place === FREE) continue
     const high = part.high[old] ?? 0
     const low = part.low[old] ?? 0
-    const slot = slotOf(larger, high, low)
+    const slot = findSlot(larger, high, low)
     larger.high[slot] = high
     larger.low[slot] = low
     larger.places[slot] = place

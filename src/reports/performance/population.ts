@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { isLaterScoring, type ScoringPlace } from '../outcomes/applicant.ts'
-import type { ScannedColumns } from '../score-log/reading/columns.ts'
-import type { PickedRequests, ScanQuery } from '../score-log/reading/log-query.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
-import type { LoggedRequest } from '../score-log/record/logged-request.ts'
+import type { ScannedColumns } from '../../log/reading/columns.ts'
+import type { PickedRequests, ScanQuery } from '../../log/reading/log-query.ts'
+import type { LoggedRequest } from '../../log/record/logged-request.ts'
+import { isLaterScoring, type ScoringPlace } from '../../outcomes/applicant.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 import { APPLICANTS_MAX, tooMany } from './bounds.ts'
-import { keyOf, type LabelledApplicants } from './labelled-applicants.ts'
+import { type LabelledApplicants, makeKey } from './labelled-applicants.ts'
 import { NameTable } from './name-table.ts'
 import { NumberColumn } from './number-column.ts'
-import { RequestIdList } from './request-ids.ts'
 import type { ExpectedCount } from './statistics/expected.ts'
 import { inTurns } from './statistics/in-turns.ts'
 import { ScoreCounts } from './statistics/score-counts.ts'
@@ -86,12 +85,14 @@ export class LoggedPopulation {
   }
 
   /** The last scoring of a labelled applicant, as far as the log has one. */
-  lastOf(labelled: number): ScoringPlace | null {
+  findLast(labelled: number): ScoringPlace | null {
     const applicant = this.ofKnown.at(labelled)
-    return applicant === NOBODY ? null : this.placeOf(applicant)
+    return applicant === NOBODY ? null : this.findPlace(applicant)
   }
 
-  /** Those without a good or bad outcome, rising by score. It gives way to the event loop. */
+  /**
+   * Returns those without a good or bad outcome, rising by score. It gives way to the event loop.
+   */
   async unlabelled(): Promise<ExpectedCount[]> {
     const turns = new TurnTaker()
     const counts = new ScoreCounts()
@@ -118,7 +119,7 @@ export class LoggedPopulation {
       recordIndex: part.recordIndex(row),
       scoredAtMs: part.scoredAtMs(request),
     }
-    const key = keyOf(place)
+    const key = makeKey(place)
     // No reference looks like the key of a request with this text before it.
     if (!part.hashReference(row, names)) names.ofText(`${this.keyMark} ${key}`)
     const first = names.size
@@ -129,14 +130,14 @@ export class LoggedPopulation {
     if (known === NOBODY) known = labelled.ofLogged(key, isNew ? part.reference(row) : null)
     this.known.set(applicant, known)
     if (known !== NOBODY) this.ofKnown.set(known, applicant)
-    if (!isNew && !isLaterScoring(place, this.placeOf(applicant))) return NOBODY
+    if (!isNew && !isLaterScoring(place, this.findPlace(applicant))) return NOBODY
     this.scoredAtMs.set(applicant, place.scoredAtMs)
     this.recordIndex.set(applicant, place.recordIndex)
     this.requestIds.set(applicant, place.requestId)
     return applicant
   }
 
-  private placeOf(applicant: number): ScoringPlace {
+  private findPlace(applicant: number): ScoringPlace {
     return {
       requestId: this.requestIds.at(applicant),
       recordIndex: this.recordIndex.at(applicant),
@@ -149,4 +150,39 @@ export class LoggedPopulation {
 export interface PopulationLog {
   columns(query: ScanQuery): AsyncIterable<readonly ScannedColumns[]>
   pick(query: ScanQuery, picked: PickedRequests): AsyncIterable<readonly LoggedRequest[]>
+}
+
+/** Bytes of an id of the service: `req_` and 22 characters. */
+const ID_BYTES = 26
+const ROOM_FIRST = 1_024
+
+/** Request ids by number, 26 bytes each; a few of another length as they are. */
+class RequestIdList {
+  private bytes = Buffer.alloc(ROOM_FIRST * ID_BYTES)
+  private readonly others = new Map<number, string>()
+
+  /** The id; empty for one that was not set. */
+  at(index: number): string {
+    const other = this.others.get(index)
+    if (other !== undefined) return other
+    const start = index * ID_BYTES
+    if (this.bytes[start] === 0) return ''
+    return this.bytes.toString('latin1', start, start + ID_BYTES)
+  }
+
+  set(index: number, id: string): void {
+    const end = (index + 1) * ID_BYTES
+    if (end > this.bytes.length) this.grow(end)
+    if (id.length === ID_BYTES) {
+      // Ids are read from bytes of Latin-1.
+      this.bytes.write(id, end - ID_BYTES, 'latin1')
+      if (this.others.size > 0) this.others.delete(index)
+    } else this.others.set(index, id)
+  }
+
+  private grow(end: number): void {
+    const larger = Buffer.alloc(Math.max(2 * this.bytes.length, end))
+    this.bytes.copy(larger)
+    this.bytes = larger
+  }
 }

@@ -1,8 +1,7 @@
-import type { performanceFields } from './response.ts'
 import type { PerformanceService } from './service.ts'
 
 /** Reports that scan outcomes and the log: what makes them can be on another thread. */
 export interface PerformanceReports extends Pick<PerformanceService, 'vintages'> {
-  /** The report as the API shows it. */
-  get(...args: Parameters<PerformanceService['get']>): Promise<ReturnType<typeof performanceFields>>
+  /** Writes the report as the API shows it: the bins of a large card are megabytes. */
+  write(...args: Parameters<PerformanceService['get']>): Promise<Uint8Array<ArrayBuffer>>
 }

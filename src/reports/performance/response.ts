@@ -1,4 +1,4 @@
-import { binOf } from '../reading/score-text.ts'
+import { findBin } from '../../log/reading/score-text.ts'
 import type { BinPerformance } from './bin-performance.ts'
 import type { PerformanceReport } from './report.ts'
 import type { ModelPerformance } from './service.ts'
@@ -8,6 +8,8 @@ import type { Vintage } from './statistics/vintages.ts'
 
 const ASSUMES =
   'the probabilities are calibrated: a change of the relation to outcomes stays unseen'
+
+export type PerformanceFields = ReturnType<typeof performanceFields>
 
 /** A report as the API shows it. */
 export function performanceFields(
@@ -52,18 +54,8 @@ export function performanceFields(
       order: orderFields(order),
       bins: bins.map((bin) => binFields(bin, model.card?.spec.features[feature]?.bins ?? [])),
     })),
-    paired: report.paired.map((one) => ({
-      challenger_id: one.challengerId,
-      model_id: one.modelId,
-      n: one.n,
-      auc: one.auc,
-      auc_difference: one.aucDifference,
-      auc_difference_low: one.aucDifferenceLow,
-      auc_difference_high: one.aucDifferenceHigh,
-      se: one.se,
-      z: one.z,
-      p_value: one.pValue,
-    })),
+    paired: report.paired.map(pairedFields),
+    verdicts: verdictFields(report),
     expected: {
       method: 'cbpe' as const,
       n: report.expected.n,
@@ -71,6 +63,44 @@ export function performanceFields(
       auc: report.expected.auc,
       assumes: ASSUMES,
     },
+  }
+}
+
+function pairedFields(one: PerformanceReport['paired'][number]) {
+  return {
+    challenger_id: one.challengerId,
+    model_id: one.modelId,
+    n: one.n,
+    good: one.good,
+    bad: one.bad,
+    champion_auc: one.championAuc,
+    auc: one.auc,
+    auc_difference: one.aucDifference,
+    auc_difference_low: one.aucDifferenceLow,
+    auc_difference_high: one.aucDifferenceHigh,
+    se: one.se,
+    z: one.z,
+    p_value: one.pValue,
+  }
+}
+
+function verdictFields({ verdicts, development, auc }: PerformanceReport) {
+  const { margin, ranking, power, probabilities, challengers } = verdicts
+  return {
+    margin,
+    ranking,
+    power: {
+      ...power,
+      development_auc: development?.auc ?? null,
+      auc,
+      p_value: development?.pValue ?? null,
+    },
+    probabilities: { verdict: probabilities.verdict, grades: [...probabilities.grades] },
+    challengers: challengers.map(({ verdict, needed, ...one }) => ({
+      verdict,
+      needed,
+      ...pairedFields(one),
+    })),
   }
 }
 
@@ -118,7 +148,7 @@ function hosmerLemeshowFields({ hosmerLemeshow }: PerformanceReport) {
 function binFields(one: BinPerformance, bins: readonly object[]) {
   return {
     outcome: one.outcome,
-    bin: one.bin === null ? null : binOf(bins[one.bin], one.bin),
+    bin: one.bin === null ? null : findBin(bins[one.bin], one.bin),
     points: one.points,
     n: one.n,
     good: one.good,
@@ -132,12 +162,12 @@ function binFields(one: BinPerformance, bins: readonly object[]) {
 }
 
 function orderFields({ spearman, inversions }: BinOrder) {
-  const rateOf = ({ points, n, bad }: PointsGroup) => ({ points, n, bad_rate: bad / n })
+  const computeRate = ({ points, n, bad }: PointsGroup) => ({ points, n, bad_rate: bad / n })
   return {
     spearman,
     inversions: inversions.map(({ better, worse, pValue }) => ({
-      better: rateOf(better),
-      worse: rateOf(worse),
+      better: computeRate(better),
+      worse: computeRate(worse),
       p_value: pValue,
     })),
   }

@@ -1,14 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { errorResponses } from '../../schemas/errors.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
 import {
   Performance,
   PerformanceQuery,
   Vintages,
   VintagesQuery,
-} from '../../schemas/performance.ts'
-import { MEMBER_OR_READING_KEY } from '../access/caller.ts'
-import { provenCaller } from '../access/request-caller.ts'
+} from '../../../schemas/performance.ts'
+import { MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
+import { provenCaller } from '../../http/access/request-caller.ts'
+import { sendJson } from '../../http/reply.ts'
 import type { PerformanceReports } from './reports.ts'
 import { vintageFields } from './response.ts'
 
@@ -18,7 +19,7 @@ interface PerformanceRouteOptions {
 
 const SlugParams = Type.Object({ slug: Type.String() })
 
-/** How good the scores of a deployment were. */
+/** Measures how good the scores of a deployment were. */
 export const performanceRoutes: FastifyPluginAsyncTypebox<PerformanceRouteOptions> = async (
   app,
   { performance },
@@ -33,7 +34,11 @@ export const performanceRoutes: FastifyPluginAsyncTypebox<PerformanceRouteOption
       },
       config: { operation: 'performance.get', access: MEMBER_OR_READING_KEY },
     },
-    (request) => performance.get(provenCaller(request), request.params.slug, request.query),
+    async (request, reply) =>
+      sendJson(
+        reply,
+        await performance.write(provenCaller(request), request.params.slug, request.query),
+      ),
   )
 
   app.get(

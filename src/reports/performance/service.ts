@@ -1,20 +1,22 @@
-import type { Caller, Environment } from '../access/caller.ts'
-import { AppError, deploymentNotFound } from '../errors.ts'
-import type { OutcomeDefinitions } from '../outcomes/definitions.ts'
-import { isId } from '../platform/ids/ids.ts'
-import { readMoment, readTimeRange } from '../rollups/moment.ts'
-import { type ScanQueue, untilAborted } from '../score-log/reading/scan-queue.ts'
-import type { StoredModel, StoredModels } from '../score-log/reading/stored-models.ts'
+import { AppError, deploymentNotFound } from '../../errors.ts'
+import type { Caller, Environment } from '../../http/access/caller.ts'
+import { type ScanQueue, untilAborted } from '../../log/reading/scan-queue.ts'
+import type { StoredModel, StoredModels } from '../../log/reading/stored-models.ts'
+import { readMoment, readTimeRange } from '../../log/rollups/moment.ts'
+import type { OutcomeDefinitions } from '../../outcomes/definitions.ts'
+import { isId } from '../../platform/ids/ids.ts'
 import { countApplicants } from './counted-applicants.ts'
-import { bookedAtOf, type LabelledQuery, type LabelledStore } from './labelled.ts'
+import { findBookedAt, type LabelledQuery } from './labelled.ts'
 import { LabelledApplicants } from './labelled-applicants.ts'
 import { LoggedPopulation, type PopulationLog } from './population.ts'
-import { type PerformanceReport, reportOf } from './report.ts'
+import { makeReport, type PerformanceReport } from './report.ts'
 import { inTurns } from './statistics/in-turns.ts'
+import { MARGIN_DEFAULT } from './statistics/verdicts.ts'
 import { type Vintage, VintageTally } from './statistics/vintages.ts'
+import type { PerformanceStore } from './store.ts'
 import { PerformanceTally } from './tally.ts'
 
-export interface PerformanceQuery {
+interface PerformanceQuery {
   readonly definition: string
   /** By default the champion of now. */
   readonly model?: string | undefined
@@ -23,18 +25,14 @@ export interface PerformanceQuery {
   readonly as_known_at?: string | undefined
   /** AUC of the development sample, 0 to 1, to test against. */
   readonly development_auc?: number | undefined
+  /** See `judgeChallenger`. */
+  readonly margin?: number | undefined
 }
 
 export interface DeploymentFacts {
   readonly environment: Environment
   /** Id of its champion. */
   readonly champion: string
-}
-
-export interface PerformanceStore {
-  /** Null if the team has no such deployment. */
-  deployment(teamId: string, deploymentId: string): Promise<DeploymentFacts | null>
-  hasModel(teamId: string, modelId: string, environment: Environment): Promise<boolean>
 }
 
 export interface ModelPerformance {
@@ -44,7 +42,7 @@ export interface ModelPerformance {
 }
 
 interface PerformanceOptions {
-  readonly store: PerformanceStore & LabelledStore
+  readonly store: PerformanceStore & PerformanceStore
   readonly definitions: Pick<OutcomeDefinitions, 'get'>
   readonly log: PopulationLog
   readonly models: StoredModels
@@ -57,7 +55,7 @@ const CELLS_MAX = 100_000
 /** An account takes up to some microseconds. */
 const ACCOUNTS_A_LOOK = 20
 
-/** How good the scores of a deployment were, by what became of its applicants. */
+/** Quality of a deployment's scores, by what became of its applicants. */
 export class PerformanceService {
   private readonly options: PerformanceOptions
 
@@ -74,7 +72,6 @@ export class PerformanceService {
    *   `model_not_found`; `unavailable` at a bound of the queue
    */
   async get(caller: Caller, slug: string, query: PerformanceQuery): Promise<ModelPerformance> {
-    const developmentAuc = query.development_auc ?? null
     const range = readTimeRange(query)
     const asKnownAtMs =
       query.as_known_at === undefined ? null : readMoment('as_known_at', query.as_known_at)
@@ -97,7 +94,15 @@ export class PerformanceService {
         unlabelled: await logged.unlabelled(),
       }
       const others = await models.get([...tally.pairs.values()].map((pair) => pair.modelId))
-      const report = await reportOf({ tally, population, model, others, developmentAuc })
+      const report = await makeReport({
+        tally,
+        population,
+        model,
+        others,
+        developmentAuc: query.development_auc ?? (await store.developmentAuc(modelId)),
+        margin: query.margin ?? MARGIN_DEFAULT,
+        challengers: await store.challengers(slug),
+      })
       return { model, asKnownAtMs, report }
     })
   }
@@ -123,9 +128,9 @@ export class PerformanceService {
       const facts = { definition: definition.id, asKnownAtMs, signal }
       const labelled = await this.labelled(scan, facts)
       const add = (applicant: number) => {
-        const known = labelled.factsOf(applicant)
+        const known = labelled.readFacts(applicant)
         const { performance } = known
-        const bookedAtMs = bookedAtOf(known)
+        const bookedAtMs = findBookedAt(known)
         if (performance === null || performance.outcome === 'excluded') return
         if (bookedAtMs === null) return
         const { asOfMs, eventAtMs } = performance

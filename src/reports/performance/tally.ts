@@ -1,5 +1,5 @@
-import type { ScoredApplicant, StoredResult } from '../outcomes/applicant.ts'
-import { bookedAtOf, hasLabel, type LabelledApplicant } from './labelled.ts'
+import type { ScoredApplicant, StoredResult } from '../../outcomes/applicant.ts'
+import { findBookedAt, hasLabel, type LabelledApplicant } from './labelled.ts'
 import { ScoreCounts } from './statistics/score-counts.ts'
 import { addMonths } from './statistics/vintages.ts'
 
@@ -25,7 +25,7 @@ export interface GroupTally {
 }
 
 /** The challenger and the model of the report, on the same good and bad applicants. */
-export interface PairTally {
+interface PairTally {
   readonly challengerId: string
   readonly modelId: string
   readonly champion: number[]
@@ -33,7 +33,7 @@ export interface PairTally {
   readonly isBad: boolean[]
 }
 
-/** What a report needs of good and bad applicants, in one pass over them. */
+/** Counts that a report needs of good and bad applicants, in one pass over them. */
 export class PerformanceTally {
   readonly coverage: CoverageCounts = {
     approved: 0,
@@ -47,11 +47,8 @@ export class PerformanceTally {
   }
   readonly byScore = new ScoreCounts()
   readonly byGrade = new Map<string | null, GroupTally>()
-  /** For each feature by its cell, which the first form of the log writes differently. */
-  readonly byCell: Map<
-    number,
-    GroupTally & { readonly cell: number; readonly isFirstForm: boolean }
-  >[] = []
+  /** For each feature by its cell. */
+  readonly byCell: Map<number, GroupTally>[] = []
   readonly pairs = new Map<string, PairTally>()
   private readonly modelId: string
   private readonly maturityMonths: number
@@ -68,11 +65,11 @@ export class PerformanceTally {
    */
   add(labelled: LabelledApplicant): boolean {
     const { applicant, performance, decision } = labelled
-    const own = resultOf(applicant, this.modelId)
+    const own = findResult(applicant, this.modelId)
     if (own === null) return false
     const { coverage } = this
     const outcome = performance?.outcome ?? null
-    const bookedAtMs = bookedAtOf(labelled)
+    const bookedAtMs = findBookedAt(labelled)
     if (decision?.isApproved === true) coverage.approved++
     if (bookedAtMs !== null) coverage.booked++
     if (performance === null || outcome === null) return true
@@ -94,14 +91,10 @@ export class PerformanceTally {
     const risk = pd ?? Number.NaN
     this.byScore.add(score, risk, isBad ? 0 : 1, isBad ? 1 : 0)
     this.byGrade.set(grade, addTo(this.byGrade.get(grade) ?? emptyGroup(), isBad, risk))
-    const { isFirstForm } = applicant
     for (const [feature, cell] of cells.entries()) {
       const column = this.byCell[feature] ?? new Map()
       this.byCell[feature] = column
-      const name = 2 * cell + (isFirstForm ? 1 : 0)
-      const group = column.get(name) ?? { ...emptyGroup(), cell, isFirstForm }
-      addTo(group, isBad, risk)
-      column.set(name, group)
+      column.set(cell, addTo(column.get(cell) ?? emptyGroup(), isBad, risk))
     }
     for (const other of applicant.results) this.addPair(other, score, isBad)
   }
@@ -125,7 +118,10 @@ export class PerformanceTally {
   }
 }
 
-function resultOf({ results }: ScoredApplicant, modelId: string): NonNullable<StoredResult> | null {
+function findResult(
+  { results }: ScoredApplicant,
+  modelId: string,
+): NonNullable<StoredResult> | null {
   return results.find((result) => result !== null && result[0] === modelId) ?? null
 }
 
@@ -134,7 +130,7 @@ export function emptyGroup(): GroupTally {
 }
 
 /** Counts an applicant in a group. */
-export function addTo(group: GroupTally, isBad: boolean, pd: number): GroupTally {
+function addTo(group: GroupTally, isBad: boolean, pd: number): GroupTally {
   group.n++
   if (isBad) group.bad++
   group.pdSum += pd

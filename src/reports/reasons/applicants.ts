@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto'
-import { AppError } from '../errors.ts'
-import type { ScannedColumns } from '../score-log/reading/columns.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { AppError } from '../../errors.ts'
+import type { ScannedColumns } from '../../log/reading/columns.ts'
+import type { LogReader } from '../../log/reading/log-reader.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 
-/** What one model said of one applicant. */
+/** One model's results for one applicant. */
 export interface ScoredApplicant {
   readonly score: number
   /** Null if the score has no grade. */
   readonly grade: string | null
   /** See `LoggedResult`. */
   readonly cells: readonly number[]
-  readonly isFirstForm: boolean
   readonly scoredAtMs: number
-  /** Whether this model answered. */
+  /** True if this model answered. */
   readonly isServed: boolean
   /** The baseline of reasons in force then; null for none. */
   readonly baselineId: string | null
@@ -21,7 +20,7 @@ export interface ScoredApplicant {
   reference(): string | null
 }
 
-export interface ApplicantQuery {
+interface ApplicantQuery {
   readonly teamId: string
   readonly deploymentId: string
   readonly modelId: string
@@ -33,7 +32,7 @@ export interface ApplicantQuery {
 const APPLICANTS_A_LOOK = 500
 
 /** All results of a model in a period, in portions, whether or not it answered. */
-export async function* applicantsOf(
+export async function* listApplicants(
   log: Pick<LogReader, 'columns'>,
   { modelId, ...query }: ApplicantQuery,
 ): AsyncGenerator<readonly ScoredApplicant[]> {
@@ -59,7 +58,7 @@ function applicantsAt(
   const model = columns.models[position]
   if (model === undefined) return []
   const { scored, scores, grades, gradeNames, cells, baselineId } = model
-  const { isFirstForm, requestOfRow } = columns
+  const { requestOfRow } = columns
   const applicants: ScoredApplicant[] = []
   for (const row of rows) {
     if (scored[row] !== 1) continue
@@ -68,13 +67,12 @@ function applicantsAt(
       score: scores[row] ?? Number.NaN,
       grade: gradeNames[grades[row] ?? -1] ?? null,
       cells: cells.map((column) => column[row] ?? 0),
-      isFirstForm,
       scoredAtMs: columns.scoredAtMs(request),
       isServed: columns.served(request) === position,
       baselineId,
       reference: () => {
         const reference = columns.reference(row)
-        return reference === null ? null : hashOf(reference)
+        return reference === null ? null : computeHash(reference)
       },
     })
   }
@@ -84,16 +82,19 @@ function applicantsAt(
 const HASH_CHARS = 22
 
 /** Half of the bits are enough: references are compared within one deployment. */
-function hashOf(reference: string): string {
+function computeHash(reference: string): string {
   return createHash('sha256').update(reference).digest('base64url').slice(0, HASH_CHARS)
 }
 
-/** What references may take, and what one takes: the text and its place, and four bytes a slot. */
+/**
+ * Bytes that references may take, and what one takes: the text and its place, and four bytes a
+ * slot.
+ */
 const REFERENCES_BYTES_MAX = 320 * 1024 * 1024
 const REFERENCE_BYTES = 250
 const SLOT_BYTES = 4
 
-/** How many references `LastOfReferences` takes of a card with so many features. */
+/** Returns how many references `LastOfReferences` takes of a card with so many features. */
 export function referencesMax(features: number): number {
   return Math.floor(REFERENCES_BYTES_MAX / (REFERENCE_BYTES + SLOT_BYTES * features))
 }

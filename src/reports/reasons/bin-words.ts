@@ -1,11 +1,11 @@
 import {
   type CompiledModel,
-  directionOf,
+  findDirection,
   type ScorecardSpec,
   type Texts,
   textIn,
-} from '../engine/index.ts'
-import type { FeatureOutcome } from '../reading/logged-feature.ts'
+} from '../../engine/index.ts'
+import type { FeatureOutcome } from '../../log/reading/logged-feature.ts'
 
 /** A bin as an answer shows it. */
 export interface BinAnswer {
@@ -74,7 +74,10 @@ interface FeatureWords {
   readonly lang: string
 }
 
-/** What a feature added, as a sentence: `Card utilisation: above 0.9, 4 points of at most 40`. */
+/**
+ * Returns what a feature added, as a sentence: `Card utilisation: above 0.9, 4 points of at most
+ * 40`.
+ */
 export function featureWords(
   spec: ScorecardSpec,
   { featureNames }: CompiledModel,
@@ -82,7 +85,7 @@ export function featureWords(
 ): string {
   const card = spec.features[feature]
   const name = labelIn((card ?? {}) as Labelled, lang) ?? featureNames[feature] ?? ''
-  const limit = directionOf(spec) === 1 ? 'of at most' : 'where the best is'
+  const limit = findDirection(spec) === 1 ? 'of at most' : 'where the best is'
   return `${name}: ${valueWords()}, ${points} points ${limit} ${best}`
 
   function valueWords(): string {

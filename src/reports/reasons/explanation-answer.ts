@@ -1,14 +1,15 @@
-import type { BinChange } from '../engine/index.ts'
-import type { ReasonAnswer } from '../scoring/reason-texts.ts'
+import type { BinChange } from '../../engine/index.ts'
+import type { ReasonAnswer } from '../../scoring/reason-texts.ts'
 import type { Explanation } from './explanation.ts'
 
 /** An explanation in the words of the public contract. */
 export function explanationAnswer(explanation: Explanation) {
-  const { result, reasons, target, counterfactuals, featureNames, sensitivity, binOf } = explanation
-  const nameOf = (feature: number) => featureNames[feature] ?? ''
+  const { result, reasons, target, counterfactuals, featureNames, sensitivity, findBin } =
+    explanation
+  const formatName = (feature: number) => featureNames[feature] ?? ''
   const changeAnswer = ({ feature, bin, gain }: BinChange) => ({
-    feature: nameOf(feature),
-    bin: binOf(feature, bin),
+    feature: formatName(feature),
+    bin: findBin(feature, bin),
     gain,
   })
   return {
@@ -34,9 +35,9 @@ export function explanationAnswer(explanation: Explanation) {
     },
     sensitivity:
       sensitivity?.map((bins, feature) => ({
-        feature: nameOf(feature),
+        feature: formatName(feature),
         bins: bins.map(({ bin, points, score, grade }) => ({
-          ...binOf(feature, bin),
+          ...findBin(feature, bin),
           points,
           score,
           risk_grade: grade,

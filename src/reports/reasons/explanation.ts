@@ -1,40 +1,41 @@
-import type { Caller } from '../access/caller.ts'
 import {
   bestPoints,
   type Counterfactuals,
   compileReasons,
-  counterfactualsOf,
+  computeScoreRange,
   type FeatureReasonSpec,
   type FoundReasons,
-  nextGradeOf,
+  findCellSlots,
+  findNextGrade,
+  findOtherBins,
+  listCounterfactuals,
   type OtherBin,
-  otherBinsOf,
   type ReasonRules,
   type ScoreTarget,
-  scoreRangeOf,
-} from '../engine/index.ts'
-import { AppError } from '../errors.ts'
-import { type FeatureOutcome, loggedFeature, loggedSlots } from '../reading/logged-feature.ts'
-import type { ScoreReadingService } from '../reading/service.ts'
-import type { StoredCard } from '../score-log/reading/stored-models.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
-import type { LoggedResult } from '../score-log/record/logged-request.ts'
+} from '../../engine/index.ts'
+import { AppError } from '../../errors.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import { type FeatureOutcome, loggedFeature } from '../../log/reading/logged-feature.ts'
+import type { ScoreReadingService } from '../../log/reading/service.ts'
+import type { StoredCard } from '../../log/reading/stored-models.ts'
+import type { LoggedResult } from '../../log/record/logged-request.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 import {
+  findReasonMethod,
   type ReasonBaseline,
   type ReasonMethodAnswer,
-  reasonMethodOf,
-} from '../scoring/reason-baseline.ts'
-import { type ReasonAnswer, ReasonTexts } from '../scoring/reason-texts.ts'
+} from '../../scoring/reason-baseline.ts'
+import { type ReasonAnswer, ReasonTexts } from '../../scoring/reason-texts.ts'
 import { type BinAnswer, binAnswer, featureWords, labelIn } from './bin-words.ts'
 
-export interface ExplanationQuery {
+interface ExplanationQuery {
   readonly lang: string
   readonly record?: number | undefined
   readonly cutoff?: number | undefined
 }
 
 /** Reasons of a logged score; null where the model had none at the time. */
-export interface ExplainedReasons {
+interface ExplainedReasons {
   /** Points of the baseline for each feature; NaN for one that can't be a reason. */
   readonly means: Float64Array
   readonly found: FoundReasons
@@ -43,7 +44,7 @@ export interface ExplainedReasons {
   readonly method: ReasonMethodAnswer
 }
 
-export interface ExplainedFeature {
+interface ExplainedFeature {
   readonly name: string
   readonly label: string | null
   readonly source: string | null
@@ -69,7 +70,7 @@ export interface Explanation {
   readonly counterfactuals: Counterfactuals
   /** For each feature the other bins; null for a card with more than `LISTED_BINS_MAX` bins. */
   readonly sensitivity: readonly (readonly OtherBin[])[] | null
-  readonly binOf: (feature: number, bin: number) => BinAnswer
+  readonly findBin: (feature: number, bin: number) => BinAnswer
   readonly featureNames: readonly string[]
 }
 
@@ -77,6 +78,8 @@ interface ExplanationOptions {
   readonly scores: ScoreReadingService
   /** Reads a baseline by its id. */
   readonly baseline: (baselineId: string) => Promise<ReasonBaseline | null>
+  /** The present cut-off of a deployment; null without one, and where another model is champion. */
+  readonly cutoff: (deploymentId: string, modelId: string) => Promise<number | null>
 }
 
 /** More bins than this would make an answer of megabytes, and take a second. */
@@ -112,15 +115,15 @@ export class ExplanationService {
     if (served === undefined || result === null || card === null) {
       throw new AppError('score_not_found', 'the score log has no such score')
     }
-    const isFirstForm = request.engineVersion === null
     const { spec, model } = card
-    const slots = loggedSlots(card, result.cells, isFirstForm)
+    const slots = findCellSlots(model, result.cells)
     const { baselineId } = served
     const baseline = baselineId === null ? null : await this.options.baseline(baselineId)
-    const cutoff = query.cutoff ?? baseline?.cutoff ?? null
+    const present = async () => this.options.cutoff(request.deploymentId, served.modelId)
+    const cutoff = query.cutoff ?? (await present()) ?? baseline?.cutoff ?? null
     const target =
       cutoff === null
-        ? nextGradeOf(spec, model, result.score)
+        ? findNextGrade(spec, model, result.score)
         : { score: cutoff, cutoff, grade: null }
     const rules = compileReasons(spec, model)
     const extension = rules?.spec.features ?? null
@@ -129,7 +132,9 @@ export class ExplanationService {
     const isLarge = bins > LISTED_BINS_MAX
     const options = { isActionable, leastOnly: isLarge }
     const counterfactuals =
-      target === null ? NOTHING_NEEDED : counterfactualsOf({ spec, model, slots }, target, options)
+      target === null
+        ? NOTHING_NEEDED
+        : listCounterfactuals({ spec, model, slots }, target, options)
     const reasons = explainedReasons(card, slots, { rules, baseline, lang })
     return {
       requestId: request.requestId,
@@ -138,23 +143,22 @@ export class ExplanationService {
       result,
       cutoff,
       reasons,
-      scoreRange: scoreRangeOf(model),
+      scoreRange: computeScoreRange(model),
       features: explainedFeatures(card, result, {
-        isFirstForm,
         lang,
         extension,
         means: reasons?.means ?? null,
       }),
       target,
       counterfactuals,
-      sensitivity: isLarge ? null : await sensitivityOf(card, slots),
-      binOf: (feature, bin) => binAnswer(spec, feature, bin, lang),
+      sensitivity: isLarge ? null : await computeSensitivity(card, slots),
+      findBin: (feature, bin) => binAnswer(spec, feature, bin, lang),
       featureNames: model.featureNames,
     }
   }
 }
 
-/** What features declare; null where the extension has no effect. */
+/** Declarations of features; null where the extension has no effect. */
 type Extension = readonly FeatureReasonSpec[]
 
 interface ReasonContext {
@@ -177,12 +181,11 @@ function explainedReasons(
     found,
     reasons,
     keyFactors: found.keyFactors.map((code) => finder.rules.codes[code] ?? ''),
-    method: reasonMethodOf(finder, baseline),
+    method: findReasonMethod(finder, baseline),
   }
 }
 
 interface FeatureContext {
-  readonly isFirstForm: boolean
   readonly lang: string
   readonly extension: Extension | null
   /** Points of the baseline; null without one. */
@@ -192,13 +195,13 @@ interface FeatureContext {
 function explainedFeatures(
   card: StoredCard,
   { cells }: LoggedResult,
-  { isFirstForm, lang, extension, means }: FeatureContext,
+  { lang, extension, means }: FeatureContext,
 ): ExplainedFeature[] {
   const { spec, model } = card
   const sign = (spec.scaling?.pdo ?? 1) < 0 ? -1 : 1
   const best = bestPoints(model, sign)
   return model.featureNames.map((name, feature) => {
-    const { points, bin, outcome } = loggedFeature(card, feature, cells[feature] ?? 0, isFirstForm)
+    const { points, bin, outcome } = loggedFeature(model, feature, cells[feature] ?? 0)
     const words = { feature, bin, outcome, points, best: best[feature] ?? 0, lang }
     return {
       name,
@@ -218,14 +221,14 @@ function baselinePoints(means: Float64Array | null, feature: number): number | n
   return Number.isNaN(mean) ? null : mean
 }
 
-async function sensitivityOf(
+async function computeSensitivity(
   { spec, model }: StoredCard,
   slots: Int32Array,
 ): Promise<OtherBin[][]> {
   const turns = new TurnTaker()
   const table: OtherBin[][] = []
   for (const feature of model.features.keys()) {
-    table.push(otherBinsOf(spec, model, slots, feature))
+    table.push(findOtherBins(spec, model, slots, feature))
     await turns.giveWay()
   }
   return table

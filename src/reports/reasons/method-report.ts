@@ -1,8 +1,7 @@
-import { bestPoints, ReasonFinder, type ReasonMethod } from '../engine/index.ts'
-import { AppError } from '../errors.ts'
-import { loggedSlots } from '../reading/logged-feature.ts'
+import { bestPoints, findCellSlots, ReasonFinder, type ReasonMethod } from '../../engine/index.ts'
+import { AppError } from '../../errors.ts'
 import { LastOfReferences, type ScoredApplicant } from './applicants.ts'
-import { type ExplainedCard, populationOf, type ScoreBand } from './population.ts'
+import { computePopulation, type ExplainedCard, type ScoreBand } from './population.ts'
 
 export type ReportedMethod = ReasonMethod
 
@@ -13,8 +12,8 @@ export interface MethodReport {
   readonly pairs: readonly MethodPair[]
 }
 
-/** How often two methods agree; null without a decline. */
-export interface MethodPair {
+/** Number of times that two methods agree; null without a decline. */
+interface MethodPair {
   readonly a: ReportedMethod
   readonly b: ReportedMethod
   /** Share of declines with the same first reason. */
@@ -49,7 +48,7 @@ export async function compareMethods(
 ): Promise<MethodReport> {
   const finders: ReasonFinder[] = []
   for (const method of methods) {
-    const means = await meansOf(card, method, { band, applicants })
+    const means = await computeMeans(card, method, { band, applicants })
     finders.push(new ReasonFinder(card.model, card.rules, { means, populationN: null }))
   }
   const tallies = methods.flatMap((a, first) =>
@@ -58,16 +57,16 @@ export async function compareMethods(
   let n = 0
   const add = (slots: Int32Array, times: 1 | -1) => {
     n += times
-    const lists = finders.map((finder) => codesOf(finder, slots))
+    const lists = finders.map((finder) => listCodes(finder, slots))
     for (const tally of tallies) tally.add(lists, times)
   }
   const last = new LastOfReferences<Int32Array | null>(card.model.features.length)
   for await (const portion of applicants()) {
     for (const applicant of portion) {
-      const { score, cells, isFirstForm } = applicant
+      const { score, cells } = applicant
       const reference = applicant.reference()
       const isDeclined = card.rules.sign * (score - cutoff) < 0
-      const slots = isDeclined ? loggedSlots(card, cells, isFirstForm) : null
+      const slots = isDeclined ? findCellSlots(card.model, cells) : null
       if (reference !== null) {
         const { isLast, replaced } = last.add(reference, applicant.scoredAtMs, slots)
         if (!isLast) continue
@@ -79,7 +78,7 @@ export async function compareMethods(
   return { n, cutoff, pairs: tallies.map((tally) => tally.pair(n)) }
 }
 
-function codesOf(finder: ReasonFinder, slots: Int32Array): number[] {
+function listCodes(finder: ReasonFinder, slots: Int32Array): number[] {
   return finder.find(slots, finder.rules.max).reasons.map(({ code }) => code)
 }
 
@@ -88,13 +87,13 @@ interface MeansSource {
   readonly applicants: () => AsyncIterable<readonly ScoredApplicant[]>
 }
 
-async function meansOf(
+async function computeMeans(
   card: ExplainedCard,
   method: ReportedMethod,
   { band, applicants }: MeansSource,
 ): Promise<Float64Array> {
   if (method === 'max' || method === 'fixed') return meansOfCard(card, method)
-  const population = await populationOf(
+  const population = await computePopulation(
     card,
     applicants(),
     method === 'mean_at_cutoff' ? band : null,

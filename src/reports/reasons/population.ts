@@ -1,6 +1,5 @@
-import type { CompiledModel, ReasonRules } from '../engine/index.ts'
-import { loggedSlots } from '../reading/logged-feature.ts'
-import type { StoredCard } from '../score-log/reading/stored-models.ts'
+import { type CompiledModel, findCellSlots, type ReasonRules } from '../../engine/index.ts'
+import type { StoredCard } from '../../log/reading/stored-models.ts'
 import { LastOfReferences, type ScoredApplicant } from './applicants.ts'
 
 /** A card with rules for reasons. */
@@ -35,7 +34,7 @@ export interface Population {
  * @returns averages of NaN for nobody
  * @throws AppError `invalid_request` for more references than fit in memory
  */
-export async function populationOf(
+export async function computePopulation(
   card: StoredCard,
   applicants: AsyncIterable<readonly ScoredApplicant[]>,
   band: ScoreBand | null,
@@ -44,9 +43,7 @@ export async function populationOf(
   const last = new LastOfReferences<Int32Array | null>(card.model.features.length)
   for await (const portion of applicants) {
     for (const applicant of portion) {
-      const slots = isIn(band, applicant.score)
-        ? loggedSlots(card, applicant.cells, applicant.isFirstForm)
-        : null
+      const slots = isIn(band, applicant.score) ? findCellSlots(card.model, applicant.cells) : null
       const reference = band === null ? null : applicant.reference()
       if (reference !== null) {
         const { isLast, replaced } = last.add(reference, applicant.scoredAtMs, slots)
@@ -65,7 +62,7 @@ function isIn(band: ScoreBand | null, score: number): boolean {
   return above >= 0 && above <= band.points
 }
 
-/** How often each slot was met. */
+/** Number of times that each slot was met. */
 class PopulationTally {
   private n = 0
   private readonly counts: Float64Array

@@ -1,16 +1,15 @@
-import { type ReasonFinder, textIn } from '../engine/index.ts'
-import { loggedSlots } from '../reading/logged-feature.ts'
-import { type ReasonBaseline, reasonFinderOf } from '../scoring/reason-baseline.ts'
+import { findCellSlots, type ReasonFinder, textIn } from '../../engine/index.ts'
+import { makeReasonFinder, type ReasonBaseline } from '../../scoring/reason-baseline.ts'
 import type { ScoredApplicant } from './applicants.ts'
 import type { ExplainedCard } from './population.ts'
 
-/** How often a code was a reason. */
-export interface CodeCount {
+/** Number of times that a code was a reason. */
+interface CodeCount {
   readonly code: string
   readonly text: string
   /** Answers with this reason. */
   readonly n: number
-  /** Those of them that had it first. */
+  /** The ones that had it first. */
   readonly first: number
 }
 
@@ -60,9 +59,9 @@ export async function countReasons(
 ): Promise<ReasonCounts> {
   const { model, rules } = card
   const finders = new Map<string | null, ReasonFinder | null>()
-  const finderOf = async (id: string | null) => {
+  const makeFinder = async (id: string | null) => {
     if (finders.size >= FINDERS_MAX) finders.clear()
-    const finder = reasonFinderOf(model, rules, id === null ? null : await baseline(id))
+    const finder = makeReasonFinder(model, rules, id === null ? null : await baseline(id))
     finders.set(id, finder)
     return finder
   }
@@ -70,15 +69,15 @@ export async function countReasons(
   const grades = new Map<string | null, Tally>()
   let withoutBaseline = 0
   for await (const portion of applicants) {
-    for (const { cells, grade, baselineId, isServed, isFirstForm } of portion) {
+    for (const { cells, grade, baselineId, isServed } of portion) {
       if (!isServed) continue
       const known = finders.get(baselineId)
-      const finder = known === undefined ? await finderOf(baselineId) : known
+      const finder = known === undefined ? await makeFinder(baselineId) : known
       if (finder === null) {
         withoutBaseline++
         continue
       }
-      const { reasons } = finder.find(loggedSlots(card, cells, isFirstForm), rules.max)
+      const { reasons } = finder.find(findCellSlots(model, cells), rules.max)
       let ofGrade = grades.get(grade)
       if (ofGrade === undefined) {
         ofGrade = new Tally(rules.codes.length)
@@ -88,13 +87,13 @@ export async function countReasons(
       ofGrade.add(reasons)
     }
   }
-  const textOf = (code: string) => {
+  const formatText = (code: string) => {
     const texts = rules.spec.reason_codes ?? {}
     return (Object.hasOwn(texts, code) ? textIn(texts[code], lang) : null) ?? code
   }
   const counts = (grade: string | null, tally: Tally, max: number): GradeCounts => ({
     grade,
-    ...tally.counts(rules.codes, { textOf, max }),
+    ...tally.counts(rules.codes, { formatText, max }),
   })
   // The names of a card go from the worst score up, or down with a negative pdo.
   const named: readonly (string | null)[] = [...new Set(model.grades.names)]
@@ -110,11 +109,11 @@ export async function countReasons(
 }
 
 interface ListOptions {
-  readonly textOf: (code: string) => string
+  readonly formatText: (code: string) => string
   readonly max: number
 }
 
-/** How often each code was a reason. */
+/** Number of times that each code was a reason. */
 class Tally {
   private n = 0
   private empty = 0
@@ -135,7 +134,7 @@ class Tally {
     for (const { code } of reasons) met[code] = (met[code] ?? 0) + 1
   }
 
-  counts(codes: readonly string[], { textOf, max }: ListOptions): Omit<GradeCounts, 'grade'> {
+  counts(codes: readonly string[], { formatText, max }: ListOptions): Omit<GradeCounts, 'grade'> {
     const { met, first } = this
     const given = [...codes.keys()].filter((code) => (met[code] ?? 0) > 0)
     // Sorting is stable, so ties are in the order of the card.
@@ -145,7 +144,7 @@ class Tally {
       noAdverseFactor: this.empty,
       reasons: given.slice(0, max).map((code) => ({
         code: codes[code] ?? '',
-        text: textOf(codes[code] ?? ''),
+        text: formatText(codes[code] ?? ''),
         n: met[code] ?? 0,
         first: first[code] ?? 0,
       })),

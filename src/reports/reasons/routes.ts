@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { errorResponses } from '../../schemas/errors.ts'
+import { ChangeRequest } from '../../../schemas/change-requests.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
 import {
   ExplanationQuery,
   Explanation as ExplanationSchema,
@@ -14,12 +15,13 @@ import {
   ReasonBaselinesQuery,
   ReasonCountsQuery,
   ReasonCounts as ReasonCountsSchema,
-} from '../../schemas/reasons.ts'
-import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../access/caller.ts'
-import { provenCaller, userCaller } from '../access/request-caller.ts'
-import { DEFAULT_LANGUAGE } from '../engine/index.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
-import { sendList } from '../http/list.ts'
+} from '../../../schemas/reasons.ts'
+import { DEFAULT_LANGUAGE } from '../../engine/index.ts'
+import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
+import { provenCaller, userCaller } from '../../http/access/request-caller.ts'
+import { readBodyLimit } from '../../http/body-limit.ts'
+import { sendList } from '../../http/list.ts'
+import { outcomeAnswer } from '../../registry/deployments/responses.ts'
 import type { ExplanationService } from './explanation.ts'
 import { explanationAnswer } from './explanation-answer.ts'
 import type { MethodReport } from './method-report.ts'
@@ -40,7 +42,7 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
   app,
   { reasons, explanations },
 ) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/deployments/:slug/reason-baselines',
@@ -102,17 +104,23 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
         body: PutReasonBaselineRequest,
         response: {
           200: PutReasonBaselineResult,
-          ...errorResponses(400, 401, 403, 404, 413, 415, 422),
+          202: ChangeRequest,
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
         },
       },
       config: { operation: 'reason_baselines.put', access: DEPLOYERS },
     },
-    async (request) => {
+    async (request, reply) => {
       const { slug } = request.params
       const { model_id, baseline_id } = request.body
       const order = { modelId: model_id, baselineId: baseline_id }
-      const cacheVersion = await reasons.putInForce(userCaller(request), slug, order)
-      return { deployment_id: slug, model_id, baseline_id, cache_version: cacheVersion }
+      const outcome = await reasons.putInForce(userCaller(request), slug, order)
+      return outcomeAnswer(outcome, reply, (cache_version) => ({
+        deployment_id: slug,
+        model_id,
+        baseline_id,
+        cache_version,
+      }))
     },
   )
 
@@ -176,20 +184,20 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
 }
 
 function baselineAnswer(baseline: StoredBaseline) {
-  const isoOf = (atMs: number) => new Date(atMs).toISOString()
+  const formatIso = (atMs: number) => new Date(atMs).toISOString()
   return {
     id: baseline.id,
     model_id: baseline.modelId,
     method: baseline.method,
     cutoff: baseline.cutoff,
     band_points: baseline.bandPoints,
-    from: baseline.fromMs === null ? null : isoOf(baseline.fromMs),
-    to: isoOf(baseline.toMs),
+    from: baseline.fromMs === null ? null : formatIso(baseline.fromMs),
+    to: formatIso(baseline.toMs),
     n: baseline.n,
     dedupe: baseline.dedupe,
     per_feature: Object.fromEntries(baseline.perFeature),
     mean_total: baseline.meanTotal,
-    created_at: isoOf(baseline.createdAtMs),
+    created_at: formatIso(baseline.createdAtMs),
   }
 }
 

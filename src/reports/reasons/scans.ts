@@ -1,33 +1,38 @@
-import type { Caller } from '../access/caller.ts'
-import { compileReasons } from '../engine/index.ts'
-import { AppError } from '../errors.ts'
-import type { TimeRange } from '../rollups/spans.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import { type ScanQueue, untilAborted } from '../score-log/reading/scan-queue.ts'
-import type { StoredModels } from '../score-log/reading/stored-models.ts'
-import type { ReasonBaseline } from '../scoring/reason-baseline.ts'
-import { applicantsOf } from './applicants.ts'
+import { compileReasons } from '../../engine/index.ts'
+import { AppError } from '../../errors.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import type { LogReader } from '../../log/reading/log-reader.ts'
+import { type ScanQueue, untilAborted } from '../../log/reading/scan-queue.ts'
+import type { StoredModels } from '../../log/reading/stored-models.ts'
+import type { TimeRange } from '../../log/rollups/spans.ts'
+import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
+import { listApplicants } from './applicants.ts'
 import { compareMethods, type MethodReport, type ReportedMethod } from './method-report.ts'
-import { type ExplainedCard, type Population, populationOf, type ScoreBand } from './population.ts'
+import {
+  computePopulation,
+  type ExplainedCard,
+  type Population,
+  type ScoreBand,
+} from './population.ts'
 import { countReasons, type ReasonCounts } from './reason-counts.ts'
 
-/** What a model said in a period. */
-export interface ReasonScan {
+/** A model's reasons in a period. */
+interface ReasonScan {
   readonly modelId: string
   readonly range: TimeRange
 }
 
-export interface PopulationScan extends ReasonScan {
+interface PopulationScan extends ReasonScan {
   /** Null: all applicants. */
   readonly band: ScoreBand | null
 }
 
-export interface MethodScan extends PopulationScan {
+interface MethodScan extends PopulationScan {
   readonly methods: readonly ReportedMethod[]
   readonly cutoff: number
 }
 
-export interface CountScan extends ReasonScan {
+interface CountScan extends ReasonScan {
   /** A language tag. */
   readonly lang: string
 }
@@ -45,7 +50,7 @@ export interface ReasonScans {
 interface ReasonScanOptions {
   readonly log: Pick<LogReader, 'columns'>
   readonly models: StoredModels
-  /** What reasons need of a baseline. */
+  /** Returns what reasons need of a baseline. */
   readonly baseline: (baselineId: string) => Promise<ReasonBaseline | null>
   /** Shared with the other reports of this process. */
   readonly queue: ScanQueue
@@ -62,7 +67,7 @@ export class LoggedReasons implements ReasonScans {
   async population(caller: Caller, slug: string, scan: PopulationScan): Promise<Population> {
     const card = await explainedCard(this.options.models, scan.modelId)
     return this.inTurn(caller, slug, scan, (applicants) =>
-      populationOf(card, applicants(), scan.band),
+      computePopulation(card, applicants(), scan.band),
     )
   }
 
@@ -83,7 +88,7 @@ export class LoggedReasons implements ReasonScans {
     { teamId }: Caller,
     slug: string,
     { modelId, range }: ReasonScan,
-    run: (applicants: () => ReturnType<typeof applicantsOf>) => Promise<Result>,
+    run: (applicants: () => ReturnType<typeof listApplicants>) => Promise<Result>,
   ): Promise<Result> {
     const { log, queue } = this.options
     const query = { teamId, deploymentId: slug, modelId, ...range }
@@ -91,7 +96,7 @@ export class LoggedReasons implements ReasonScans {
       const until = {
         columns: (of: Parameters<typeof log.columns>[0]) => untilAborted(log.columns(of), signal),
       }
-      return run(() => applicantsOf(until, query))
+      return run(() => listApplicants(until, query))
     })
   }
 }

@@ -1,21 +1,22 @@
-import type { Caller } from '../access/caller.ts'
-import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
-import type { DeploymentService } from '../deployments/service.ts'
-import { directionOf } from '../engine/index.ts'
-import { AppError } from '../errors.ts'
-import type { Clock } from '../platform/clock.ts'
-import { isId, newId } from '../platform/ids/ids.ts'
-import type { Page, PageRequest } from '../platform/paging.ts'
-import { readTimeRange } from '../rollups/moment.ts'
-import type { StoredModels } from '../score-log/reading/stored-models.ts'
-import type { ReasonBaseline } from '../scoring/reason-baseline.ts'
+import { findDirection } from '../../engine/index.ts'
+import { AppError } from '../../errors.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import { type Actor, auditRecord } from '../../identity/audit/record.ts'
+import type { StoredModels } from '../../log/reading/stored-models.ts'
+import { readTimeRange } from '../../log/rollups/moment.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isId, newId } from '../../platform/ids/ids.ts'
+import type { Page, PageRequest } from '../../platform/paging.ts'
+import { type DeploymentService, doneAs, type Outcome } from '../../registry/deployments/service.ts'
+import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
 import type { MethodReport, ReportedMethod } from './method-report.ts'
 import type { ExplainedCard, ScoreBand } from './population.ts'
 import type { ReasonCounts } from './reason-counts.ts'
 import { explainedCard, type ReasonScans } from './scans.ts'
+import type { ReasonStore } from './store.ts'
 
 /** The methods whose averages are computed from scores. */
-export type BaselineMethod = 'mean_at_cutoff' | 'mean_all'
+type BaselineMethod = 'mean_at_cutoff' | 'mean_all'
 
 /** A baseline as it was made; it never changes. */
 export interface StoredBaseline {
@@ -37,8 +38,8 @@ export interface StoredBaseline {
   readonly createdAtMs: number
 }
 
-/** What a baseline is to be made from. */
-export interface BaselineOrder {
+/** An order of a baseline. */
+interface BaselineOrder {
   readonly modelId: string
   readonly method: string
   readonly cutoff?: number | undefined
@@ -49,7 +50,7 @@ export interface BaselineOrder {
   readonly minPopulation?: number | undefined
 }
 
-export interface ReportOrder {
+interface ReportOrder {
   readonly methods: readonly ReportedMethod[]
   readonly cutoff?: number | undefined
   readonly bandPoints?: number | undefined
@@ -57,7 +58,7 @@ export interface ReportOrder {
   readonly to?: string | undefined
 }
 
-export interface CountOrder {
+interface CountOrder {
   /** The champion when left out. */
   readonly model?: string | undefined
   readonly from?: string | undefined
@@ -71,25 +72,8 @@ export interface ListedBaseline extends StoredBaseline {
   readonly isInForce: boolean
 }
 
-export interface ReasonStore {
-  /** Whether the team has the model in the environment of the deployment. */
-  hasModel(teamId: string, modelId: string, deploymentId: string): Promise<boolean>
-  /** The champion of a deployment with its baseline in force; null if the team has none such. */
-  championOf(
-    teamId: string,
-    deploymentId: string,
-  ): Promise<{ readonly modelId: string; readonly baselineId: string | null } | null>
-  insert(teamId: string, baseline: StoredBaseline, audit: NewAuditRecord): Promise<void>
-  list(deploymentId: string, page: PageRequest): Promise<Page<ListedBaseline>>
-  find(deploymentId: string, baselineId: string): Promise<StoredBaseline | null>
-  /** What reasons need of a baseline. */
-  baseline(baselineId: string): Promise<ReasonBaseline | null>
-  /** Whether the baseline is one of this model of the team. */
-  isOfModel(teamId: string, modelId: string, baselineId: string): Promise<boolean>
-}
-
 /** Answers whether a caller may see a deployment. */
-export interface VisibleDeployments {
+interface VisibleDeployments {
   /** @throws AppError `deployment_not_found` */
   requireDeployment(caller: Caller, slug: string): Promise<void>
 }
@@ -129,9 +113,9 @@ export class ReasonService {
     const { fromMs, toMs } = readTimeRange(order)
     if (order.method === 'mean_at_cutoff') requireCutoff(order.cutoff)
     await visible.requireDeployment(actor, slug)
-    const card = await this.cardOf(actor.teamId, order.modelId, slug)
-    const method = methodOf(card, order)
-    const band = method === 'mean_all' ? null : bandOf(card, order)
+    const card = await this.readCard(actor.teamId, order.modelId, slug)
+    const method = findMethod(card, order)
+    const band = method === 'mean_all' ? null : makeBand(card, order)
     const createdAtMs = clock.epochMs()
     const range = { fromMs, toMs: Math.min(toMs, createdAtMs + 1) }
     const { modelId, minPopulation = MIN_POPULATION } = order
@@ -182,13 +166,13 @@ export class ReasonService {
    *
    * @returns the new cache version
    * @throws AppError `deployment_not_found`, `model_not_found`, `baseline_not_found`,
-   *   `invalid_baseline`
+   *   `invalid_baseline`, `limit_reached`
    */
   async putInForce(
     actor: Actor & Caller,
     slug: string,
     { modelId, baselineId }: { readonly modelId: string; readonly baselineId: string },
-  ): Promise<number> {
+  ): Promise<Outcome<number>> {
     const { store, visible, deployments } = this.options
     await visible.requireDeployment(actor, slug)
     await this.requireModel(actor.teamId, modelId, slug)
@@ -202,17 +186,13 @@ export class ReasonService {
         `the baseline is one of the model ${baseline.modelId}: send that model_id, or make a baseline of this one`,
       )
     }
-    const { after } = await deployments.change(actor, slug, async (present) => ({
-      action: 'deployment.set_reason_baseline',
-      challengerId: null,
-      next: { ...present, cacheVersion: present.cacheVersion + 1 },
-      reasonBaseline: { modelId, baselineId },
-    }))
-    return after.cacheVersion
+    const order = { action: 'set_reason_baseline', modelId, baselineId } as const
+    const outcome = await deployments.order(actor, slug, () => order)
+    return doneAs(outcome, ({ after }) => after.cacheVersion)
   }
 
   /**
-   * What reasons of a model are measured against, by the id of the baseline.
+   * Returns what reasons of a model are measured against, by the id of the baseline.
    *
    * @throws AppError `baseline_not_found`
    */
@@ -239,10 +219,10 @@ export class ReasonService {
     const { store, visible, scans, clock } = this.options
     const { fromMs, toMs } = readTimeRange(order)
     await visible.requireDeployment(caller, slug)
-    const champion = await store.championOf(caller.teamId, slug)
+    const champion = await store.findChampion(caller.teamId, slug)
     if (champion === null) throw new AppError('deployment_not_found', 'there is no such deployment')
     const { modelId, baselineId } = champion
-    const card = await this.cardOf(caller.teamId, modelId, slug)
+    const card = await this.readCard(caller.teamId, modelId, slug)
     const findActive = baselineId === null ? null : await store.baseline(baselineId)
     const cutoff = order.cutoff ?? findActive?.cutoff ?? null
     if (cutoff === null) {
@@ -250,7 +230,7 @@ export class ReasonService {
     }
     const range = { fromMs, toMs: Math.min(toMs, clock.epochMs() + 1) }
     const { methods, bandPoints } = order
-    const band = methods.includes('mean_at_cutoff') ? bandOf(card, { cutoff, bandPoints }) : null
+    const band = methods.includes('mean_at_cutoff') ? makeBand(card, { cutoff, bandPoints }) : null
     return scans.methods(caller, slug, { modelId, range, methods, cutoff, band })
   }
 
@@ -268,18 +248,18 @@ export class ReasonService {
     const { store, visible, scans, clock } = this.options
     const { fromMs, toMs } = readTimeRange(order)
     await visible.requireDeployment(caller, slug)
-    const modelId = order.model ?? (await store.championOf(caller.teamId, slug))?.modelId
+    const modelId = order.model ?? (await store.findChampion(caller.teamId, slug))?.modelId
     if (modelId === undefined) {
       throw new AppError('deployment_not_found', 'there is no such deployment')
     }
-    await this.cardOf(caller.teamId, modelId, slug)
+    await this.readCard(caller.teamId, modelId, slug)
     const range = { fromMs, toMs: Math.min(toMs, clock.epochMs() + 1) }
     const counts = await scans.counts(caller, slug, { modelId, range, lang: order.lang })
     return { ...counts, modelId }
   }
 
   /** @throws AppError `model_not_found`, `reasons_not_configured` */
-  private async cardOf(teamId: string, modelId: string, slug: string): Promise<ExplainedCard> {
+  private async readCard(teamId: string, modelId: string, slug: string): Promise<ExplainedCard> {
     await this.requireModel(teamId, modelId, slug)
     return explainedCard(this.options.models, modelId)
   }
@@ -291,7 +271,7 @@ export class ReasonService {
   }
 }
 
-function methodOf({ rules }: ExplainedCard, { method }: BaselineOrder): BaselineMethod {
+function findMethod({ rules }: ExplainedCard, { method }: BaselineOrder): BaselineMethod {
   if (method !== rules.method) {
     throw new AppError(
       'invalid_baseline',
@@ -305,7 +285,7 @@ function methodOf({ rules }: ExplainedCard, { method }: BaselineOrder): Baseline
   )
 }
 
-function bandOf(
+function makeBand(
   { spec }: ExplainedCard,
   { cutoff, bandPoints }: Pick<BaselineOrder, 'cutoff' | 'bandPoints'>,
 ): ScoreBand {
@@ -314,7 +294,7 @@ function bandOf(
   if (points === null) {
     throw new AppError('invalid_request', 'band_points is missing: the card has no pdo to take')
   }
-  return { cutoff, points, sign: directionOf(spec) }
+  return { cutoff, points, sign: findDirection(spec) }
 }
 
 function requireCutoff(cutoff: number | undefined): asserts cutoff is number {

@@ -1,23 +1,30 @@
 import { and, desc, eq } from 'drizzle-orm'
-import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-import type { Database } from '../platform/db/client.ts'
-import { type Page, type PageRequest, pageOf, rowsAfter, rowsToRead } from '../platform/paging.ts'
-import type { ReasonBaseline } from '../scoring/reason-baseline.ts'
-import { readBaseline } from '../scoring/store.ts'
-import { deployments } from '../tables/deployments.ts'
-import { models } from '../tables/models.ts'
-import { reasonBaselines, reasonBaselinesInForce } from '../tables/reasons.ts'
-import type { ListedBaseline, ReasonStore, StoredBaseline } from './service.ts'
+import type { NewAuditRecord } from '../../identity/audit/record.ts'
+import { insertAuditRecord } from '../../identity/audit/writer.ts'
+import type { Database } from '../../platform/db/client.ts'
+import {
+  makePage,
+  type Page,
+  type PageRequest,
+  rowsAfter,
+  rowsToRead,
+} from '../../platform/paging.ts'
+import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
+import { readBaseline } from '../../scoring/store.ts'
+import { deployments } from '../../tables/deployments.ts'
+import { models } from '../../tables/models.ts'
+import { reasonBaselines, reasonBaselinesInForce } from '../../tables/reasons.ts'
+import type { ListedBaseline, StoredBaseline } from './service.ts'
 
 /** Reason baselines in PostgreSQL. */
-export class PostgresReasonStore implements ReasonStore {
+export class ReasonStore {
   private readonly db: Database
 
   constructor(db: Database) {
     this.db = db
   }
 
+  /** Tells whether the team has the model in the environment of the deployment. */
   async hasModel(teamId: string, modelId: string, deploymentId: string): Promise<boolean> {
     const [row] = await this.db
       .select({ id: models.id })
@@ -29,7 +36,8 @@ export class PostgresReasonStore implements ReasonStore {
     return row !== undefined
   }
 
-  async championOf(teamId: string, deploymentId: string) {
+  /** The champion of a deployment with its baseline in force; null if the team has none such. */
+  async findChampion(teamId: string, deploymentId: string) {
     const [row] = await this.db
       .select({
         modelId: deployments.championModelId,
@@ -82,7 +90,7 @@ export class PostgresReasonStore implements ReasonStore {
       ...storedBaseline(baseline),
       isInForce: inForceId !== null,
     }))
-    return pageOf(listed, page)
+    return makePage(listed, page)
   }
 
   async find(deploymentId: string, baselineId: string): Promise<StoredBaseline | null> {
@@ -95,6 +103,7 @@ export class PostgresReasonStore implements ReasonStore {
     return row === undefined ? null : storedBaseline(row)
   }
 
+  /** Tells whether the baseline is one of this model of the team. */
   async isOfModel(teamId: string, modelId: string, baselineId: string): Promise<boolean> {
     const [row] = await this.db
       .select({ id: reasonBaselines.id })
@@ -109,6 +118,16 @@ export class PostgresReasonStore implements ReasonStore {
     return row !== undefined
   }
 
+  /** The present cut-off of a deployment whose champion is this model; null without one. */
+  async cutoff(deploymentId: string, championId: string): Promise<number | null> {
+    const [row] = await this.db
+      .select({ cutoff: deployments.cutoff })
+      .from(deployments)
+      .where(and(eq(deployments.id, deploymentId), eq(deployments.championModelId, championId)))
+    return row?.cutoff ?? null
+  }
+
+  /** Returns what reasons need of a baseline. */
   baseline(baselineId: string): Promise<ReasonBaseline | null> {
     return readBaseline(this.db, baselineId)
   }

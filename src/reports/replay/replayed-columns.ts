@@ -1,9 +1,8 @@
-import { type CellScore, EngineError, scoreOfCells } from '../engine/index.ts'
-import { cellOfFirstForm } from '../reading/first-form-cells.ts'
-import type { Card } from '../reading/logged-feature.ts'
-import type { CellColumns, CellModel, LoggedResults } from '../score-log/reading/cell-columns.ts'
-import type { StoredModel } from '../score-log/reading/stored-models.ts'
-import type { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { type CellScore, EngineError, scoreCells } from '../../engine/index.ts'
+import type { CellColumns, CellModel, LoggedResults } from '../../log/reading/cell-columns.ts'
+import type { Card } from '../../log/reading/logged-feature.ts'
+import type { StoredModel } from '../../log/reading/stored-models.ts'
+import type { TurnTaker } from '../../platform/turn-taker.ts'
 
 /** One logged result that is not what its bins and its card give. */
 export interface ReplayDifference {
@@ -17,7 +16,7 @@ export interface ReplayDifference {
   readonly recomputed: number | string | null
 }
 
-/** What a replay has found. */
+/** Findings of a replay. */
 export interface ReplayTotals {
   /** Number of results: one for each applicant and model. */
   n: number
@@ -27,7 +26,7 @@ export interface ReplayTotals {
 }
 
 /** Differences that are listed. */
-export const DIFFERENCES_MAX = 1_000
+const DIFFERENCES_MAX = 1_000
 /** Rows between two looks at the clock. */
 const ROWS_A_LOOK = 200
 
@@ -44,12 +43,12 @@ export async function replayColumns(
 ): Promise<void> {
   for (const model of columns.models) {
     const stored = models.get(model.modelId) ?? null
-    const differenceOf = comparison(columns, model, stored)
+    const computeDifference = comparison(model, stored)
     for (const [index, row] of columns.wanted.entries()) {
       if (index % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
       if (model.scored[row] !== 1) continue
       totals.n++
-      const difference = differenceOf(row)
+      const difference = computeDifference(row)
       if (difference === null) totals.identical++
       else if (totals.different.length < DIFFERENCES_MAX) {
         totals.different.push({
@@ -66,11 +65,7 @@ export async function replayColumns(
 type Found = Pick<ReplayDifference, 'field' | 'logged' | 'recomputed'>
 
 /** Compares one row; the result is null where nothing differs. */
-function comparison(
-  columns: CellColumns,
-  model: CellModel,
-  stored: StoredModel | null,
-): (row: number) => Found | null {
+function comparison(model: CellModel, stored: StoredModel | null): (row: number) => Found | null {
   const logged = model.specSha256
   const recomputed = stored?.specSha256 ?? null
   if (logged !== null && logged !== recomputed) {
@@ -78,8 +73,8 @@ function comparison(
   }
   const card = stored?.card ?? null
   if (card === null) return () => ({ field: 'spec_sha256', logged, recomputed: null })
-  const results = resultsOf(model)
-  const score = scorer(columns, model, card)
+  const results = readResults(model)
+  const score = scorer(model, card)
   return (row) => {
     const again = score(row)
     if (results === null) {
@@ -90,7 +85,7 @@ function comparison(
 }
 
 /** Null where the log derives results from the card, and they do not follow from it. */
-function resultsOf(model: CellModel): LoggedResults | null {
+function readResults(model: CellModel): LoggedResults | null {
   try {
     return model.results()
   } catch {
@@ -99,15 +94,14 @@ function resultsOf(model: CellModel): LoggedResults | null {
 }
 
 /** Null for cells that the card does not have. */
-function scorer(columns: CellColumns, { cells }: CellModel, card: Card) {
+function scorer({ cells }: CellModel, card: Card) {
   const own = new Int32Array(cells.length)
   return (row: number): CellScore | null => {
     for (let feature = 0; feature < own.length; feature++) {
-      const cell = cells[feature]?.[row] ?? 0
-      own[feature] = columns.isFirstForm ? cellOfFirstForm(card, feature, cell) : cell
+      own[feature] = cells[feature]?.[row] ?? 0
     }
     try {
-      return scoreOfCells(card.model, own)
+      return scoreCells(card.model, own)
     } catch (error) {
       if (error instanceof EngineError) return null
       throw error
@@ -116,7 +110,7 @@ function scorer(columns: CellColumns, { cells }: CellModel, card: Card) {
 }
 
 function firstDifference(
-  { scores, pds, gradeOf }: LoggedResults,
+  { scores, pds, readGrade }: LoggedResults,
   row: number,
   again: CellScore | null,
 ): Found | null {
@@ -128,7 +122,7 @@ function firstDifference(
   if (!Object.is(pd, again.pd)) {
     return { field: 'pd', logged: orNull(pd), recomputed: orNull(again.pd) }
   }
-  const grade = gradeOf(row)
+  const grade = readGrade(row)
   if (grade === again.grade) return null
   return { field: 'risk_grade', logged: grade, recomputed: again.grade }
 }

@@ -1,18 +1,17 @@
-import { type Applicant, ModelScore, scoreApplicant } from '../engine/index.ts'
-import { AppError } from '../errors.ts'
-import { type Card, type FeatureOutcome, loggedFeature } from '../reading/logged-feature.ts'
-import { binOf } from '../reading/score-text.ts'
-import type { ScorePage } from '../reading/service.ts'
+import { type Applicant, ModelScore, scoreApplicant } from '../../engine/index.ts'
+import { AppError } from '../../errors.ts'
+import { type Card, type FeatureOutcome, loggedFeature } from '../../log/reading/logged-feature.ts'
+import { findBin } from '../../log/reading/score-text.ts'
+import type { ScorePage } from '../../log/reading/service.ts'
 
-/** What a feature was, as the API shows it. */
+/** A feature as the API shows it, as the API shows it. */
 interface ShownFeature {
-  /** Null where the first form of the log does not tell. */
-  readonly outcome: FeatureOutcome | null
+  readonly outcome: FeatureOutcome
   readonly points: number
   readonly bin: object | null
 }
 
-export interface Compared<Value> {
+interface Compared<Value> {
   readonly logged: Value
   readonly recomputed: Value
 }
@@ -52,12 +51,11 @@ export function replayScore(
   }
   // The schema lets objects in only.
   const now = scored(card, features as Applicant)
-  const isFirstForm = request.engineVersion === null
   const compared = card.spec.features.map(({ name }, index) => {
-    const logged = shown(card, index, result.cells[index] ?? -1, isFirstForm)
-    const recomputed = shown(card, index, now.cells[index] ?? -1, false)
-    const isSameOutcome = logged.outcome === null || logged.outcome === recomputed.outcome
-    const identical = isSameOutcome && indexOf(logged) === indexOf(recomputed)
+    const logged = shown(card, index, result.cells[index] ?? -1)
+    const recomputed = shown(card, index, now.cells[index] ?? -1)
+    const identical =
+      logged.outcome === recomputed.outcome && findIndex(logged) === findIndex(recomputed)
     return { name, identical, logged, recomputed }
   })
   const specSha256 = {
@@ -88,7 +86,7 @@ function scored({ model }: Card, applicant: Applicant) {
   const result = new ModelScore(model)
   scoreApplicant(applicant, result)
   if (result.invalidCount > 0) {
-    const faulty = model.featureNames.filter((_, index) => result.outcomeOf(index) === 'invalid')
+    const faulty = model.featureNames.filter((_, index) => result.readOutcome(index) === 'invalid')
     throw new AppError('invalid_request', 'a feature must be a number, a text or null', {
       details: faulty.map((name) => ({
         path: `features.${name}`,
@@ -104,12 +102,12 @@ function scored({ model }: Card, applicant: Applicant) {
   }
 }
 
-function shown(card: Card, feature: number, cell: number, isFirstForm: boolean): ShownFeature {
-  const { points, bin, outcome } = loggedFeature(card, feature, cell, isFirstForm)
+function shown(card: Card, feature: number, cell: number): ShownFeature {
+  const { points, bin, outcome } = loggedFeature(card.model, feature, cell)
   const spec = card.spec.features[feature]
-  return { outcome, points, bin: bin === null ? null : binOf(spec?.bins[bin], bin) }
+  return { outcome, points, bin: bin === null ? null : findBin(spec?.bins[bin], bin) }
 }
 
-function indexOf({ bin }: ShownFeature): unknown {
+function findIndex({ bin }: ShownFeature): unknown {
   return bin === null ? null : (bin as { readonly index: number }).index
 }

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { errorResponses } from '../../schemas/errors.ts'
-import { Job } from '../../schemas/jobs.ts'
-import { ReplayedScore, ReplayRequest, ScoreReplayRequest } from '../../schemas/replay.ts'
-import { ANALYSTS, MEMBER_OR_READING_KEY } from '../access/caller.ts'
-import { provenCaller, userCaller } from '../access/request-caller.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
-import { jobFields } from '../jobs/response.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
+import { Job } from '../../../schemas/jobs.ts'
+import { ReplayedScore, ReplayRequest, ScoreReplayRequest } from '../../../schemas/replay.ts'
+import { ANALYSTS, MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
+import { provenCaller, userCaller } from '../../http/access/request-caller.ts'
+import { readBodyLimit } from '../../http/body-limit.ts'
+import { jobFields } from '../../jobs/response.ts'
 import type { ReplayService } from './service.ts'
 
 interface ReplayRouteOptions {
@@ -23,7 +23,7 @@ export const replayRoutes: FastifyPluginAsyncTypebox<ReplayRouteOptions> = async
   app,
   { replays },
 ) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/deployments/:slug/replays',

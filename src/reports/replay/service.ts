@@ -1,24 +1,25 @@
-import type { Caller } from '../access/caller.ts'
-import type { Actor } from '../audit/record.ts'
-import { AppError } from '../errors.ts'
-import type { Job, JobHandler } from '../jobs/job.ts'
-import type { JobService } from '../jobs/service.ts'
-import type { ScoreReadingService } from '../reading/service.ts'
-import { readTimeRange } from '../rollups/moment.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import type { StoredModels } from '../score-log/reading/stored-models.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { AppError } from '../../errors.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import type { Actor } from '../../identity/audit/record.ts'
+import type { Job, JobHandler } from '../../jobs/job.ts'
+import type { JobService } from '../../jobs/service.ts'
+import type { LogReader } from '../../log/reading/log-reader.ts'
+import type { ScoreReadingService } from '../../log/reading/service.ts'
+import type { CellModels, StoredModels } from '../../log/reading/stored-models.ts'
+import { readTimeRange } from '../../log/rollups/moment.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 import { type ReplayDifference, type ReplayTotals, replayColumns } from './replayed-columns.ts'
 import { type ReplayedScore, replayScore } from './replayed-score.ts'
+import type { ReplayStore } from './store.ts'
 
 export const REPLAY_JOB = 'replay'
 
-export interface ReplayQuery {
+interface ReplayQuery {
   readonly from?: string | undefined
   readonly to?: string | undefined
 }
 
-/** What a replay job reads. */
+/** The input of a replay job. */
 interface ReplayInput extends ReplayQuery {
   readonly deployment_id: string
 }
@@ -27,22 +28,14 @@ interface ReplayInput extends ReplayQuery {
 export interface ReplaySource {
   readonly reader: LogReader
   readonly models: StoredModels
-}
-
-/** How many applicants a scan will read, to tell how far a job is. */
-export interface ScanSizes {
-  applicantsOf(query: {
-    readonly deploymentId: string
-    readonly fromMs: number
-    readonly toMs: number
-  }): Promise<number>
+  readonly cells: CellModels
 }
 
 interface ReplayOptions {
   readonly jobs: JobService
   readonly reading: ScoreReadingService
   readonly openSource: () => ReplaySource
-  readonly sizes: ScanSizes
+  readonly sizes: Pick<ReplayStore, 'countApplicants'>
 }
 
 /** Recomputes logged results from their bins, or from the features sent again. Stores nothing. */
@@ -62,7 +55,7 @@ export class ReplayService {
     readTimeRange(query)
     await this.options.reading.requireDeployment(caller, deploymentId)
     const input: ReplayInput = { deployment_id: deploymentId, ...query }
-    return this.options.jobs.start(caller, REPLAY_JOB, input)
+    return this.options.jobs.start(caller, REPLAY_JOB, input, { about: input })
   }
 
   /** Runs a job of `start`. */
@@ -72,7 +65,7 @@ export class ReplayService {
     const { fromMs, toMs } = readTimeRange(query)
     const { openSource, sizes } = this.options
     const { reader, models } = openSource()
-    const total = await sizes.applicantsOf({ deploymentId, fromMs, toMs })
+    const total = await sizes.countApplicants({ deploymentId, fromMs, toMs })
     const totals: ReplayTotals = { n: 0, identical: 0, different: [] }
     const turns = new TurnTaker()
     let done = 0

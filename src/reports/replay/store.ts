@@ -1,20 +1,24 @@
 import { setTimeout } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../platform/db/client.ts'
-import { momentText } from '../rollups/rollup-rows.ts'
-import { spanStart } from '../rollups/spans.ts'
-import { BLOCK_COLUMNS, type BlockRow, blockOf } from '../score-log/blocks/block-rows.ts'
-import type { StoredBlock } from '../score-log/blocks/stored-block.ts'
-import type { BlockSamples } from './nightly.ts'
-import type { ScanSizes } from './service.ts'
+import { BLOCK_COLUMNS, type BlockRow, readBlock } from '../../log/blocks/block-rows.ts'
+import { IS_CURRENT } from '../../log/blocks/index-sums.ts'
+import type { StoredBlock } from '../../log/blocks/stored-block.ts'
+import { momentText } from '../../log/rollups/rollup-rows.ts'
+import { spanStart } from '../../log/rollups/spans.ts'
+import { type Database, queryRows } from '../../platform/db/client.ts'
 
 /** Below the deadline of a request to the database. */
 const COUNT_MS = 5_000
 
-type ApplicantQuery = Parameters<ScanSizes['applicantsOf']>[0]
+/** The days of a deployment that a job will scan. */
+interface ScannedDays {
+  readonly deploymentId: string
+  readonly fromMs: number
+  readonly toMs: number
+}
 
-/** What a replay asks PostgreSQL beside the log. */
-export class PostgresReplayStore implements BlockSamples, ScanSizes {
+/** The part of PostgreSQL that a replay needs beside the log. */
+export class ReplayStore {
   private readonly db: Database
 
   constructor(db: Database) {
@@ -27,14 +31,14 @@ export class PostgresReplayStore implements BlockSamples, ScanSizes {
    *
    * @returns 0 if the database has not answered in time, or fails: no job may fail for its progress
    */
-  applicantsOf(query: ApplicantQuery): Promise<number> {
+  countApplicants(query: ScannedDays): Promise<number> {
     const late = setTimeout(COUNT_MS, 0, { ref: false })
     return Promise.race([this.countedApplicants(query), late]).catch(() => 0)
   }
 
-  private async countedApplicants(query: ApplicantQuery): Promise<number> {
+  private async countedApplicants(query: ScannedDays): Promise<number> {
     const startMs = Number.isFinite(query.fromMs) ? spanStart('day', query.fromMs) : query.fromMs
-    const [row] = await rowsOf<{ applicants: number | null }>(
+    const [row] = await queryRows<{ applicants: number | null }>(
       this.db,
       sql`select sum(result_count)::float8 as applicants from score_rollups
         where deployment_id = ${query.deploymentId} and span = 'day'
@@ -43,15 +47,15 @@ export class PostgresReplayStore implements BlockSamples, ScanSizes {
     return row?.applicants ?? 0
   }
 
-  async blocksSince(fromMs: number, blocksMax: number): Promise<StoredBlock[]> {
-    const rows = await rowsOf<BlockRow>(
+  async blocksSince(fromMs: number, blocksMax: number): Promise<readonly StoredBlock[]> {
+    const rows = await queryRows<BlockRow>(
       this.db,
       sql`select ${BLOCK_COLUMNS} from score_blocks where (first_at, block_id) in (
           select first_at, block_id from score_blocks
-          where first_at >= ${momentText(fromMs)} and superseded_at is null
+          where first_at >= ${momentText(fromMs)} and ${IS_CURRENT}
           order by random() limit ${blocksMax}
         )`,
     )
-    return rows.map(blockOf)
+    return rows.map(readBlock)
   }
 }

@@ -1,11 +1,22 @@
-import { addRequest, latencyShareMs, type Rollup, rollupOf } from '../rollups/rollup.ts'
-import type { TimeRange } from '../rollups/spans.ts'
-import type { OpenBlock } from '../score-log/blocks/block.ts'
-import { openBlock } from '../score-log/blocks/block-decoder.ts'
-import type { BlockReader } from '../score-log/blocks/block-store.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
-import type { ModelSource, ModelsById } from '../score-log/record/model-source.ts'
-import type { RecentScore } from './service.ts'
+import type { OpenBlock } from '../../log/blocks/block.ts'
+import type { BlockReader } from '../../log/blocks/block-store.ts'
+import type { ModelSource, ModelsById } from '../../log/record/model-source.ts'
+import { addRequest, latencyShareMs, makeRollup, type Rollup } from '../../log/rollups/rollup.ts'
+import type { TimeRange } from '../../log/rollups/spans.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
+
+export interface RecentScore {
+  readonly requestId: string
+  /** The record's own id in a batch; null without one, and outside of a batch. */
+  readonly recordId: string | number | null
+  readonly score: number
+  readonly grade: string | null
+  /** Null if the model has no scale. */
+  readonly pd: number | null
+  /** In a batch, the record's share of the latency. */
+  readonly latencyMs: number
+  readonly scoredAtMs: number
+}
 
 /** A request of a block, and the block's models. */
 interface BlockRequest {
@@ -34,17 +45,17 @@ export class BlockStats {
         ...range,
         order: 'oldest',
       })) {
-        const block = openBlock(stored)
+        const block = this.blocks.open(stored)
         const models = await this.models.compiled(block.modelIds)
-        for (const index of requestsOf(block, deploymentId, range)) {
-          const { scores, pds } = servedOf({ block, index, models })
+        for (const index of listRequests(block, deploymentId, range)) {
+          const { scores, pds } = readServed({ block, index, models })
           const served = {
             scoredAtMs: block.scoredAtMs(index),
             latencyMs: block.latencyMs(index),
             scores: [...scores],
             pds: [...pds],
           }
-          if (rollup === null) rollup = rollupOf(served)
+          if (rollup === null) rollup = makeRollup(served)
           else addRequest(rollup, served)
           if (turns.isOver) await turns.giveWay()
         }
@@ -59,11 +70,11 @@ export class BlockStats {
     ranges: readonly TimeRange[],
     limit: number,
   ): Promise<RecentScore[]> {
-    const newest = await this.newestOf(deploymentId, ranges, limit)
-    return newest.flatMap(recentScoresOf).slice(0, limit)
+    const newest = await this.findNewest(deploymentId, ranges, limit)
+    return newest.flatMap(readRecentScores).slice(0, limit)
   }
 
-  private async newestOf(
+  private async findNewest(
     deploymentId: string,
     ranges: readonly TimeRange[],
     applicantsMax: number,
@@ -77,12 +88,12 @@ export class BlockStats {
       })) {
         // All requests of this block, and of those after it, are older.
         if (isEnough(newest, applicantsMax, stored.lastAtMs)) return newest
-        const block = openBlock(stored)
+        const block = this.blocks.open(stored)
         const models = await this.models.compiled(block.modelIds)
-        for (const index of requestsOf(block, deploymentId, range)) {
+        for (const index of listRequests(block, deploymentId, range)) {
           newest.push({ block, index, models })
         }
-        newest = fewestOf(newest.sort(newestFirst), applicantsMax)
+        newest = findFewest(newest.sort(newestFirst), applicantsMax)
       }
     }
     return newest
@@ -90,7 +101,7 @@ export class BlockStats {
 }
 
 /** Requests with at least one applicant. */
-function requestsOf(block: OpenBlock, deploymentId: string, range: TimeRange): number[] {
+function listRequests(block: OpenBlock, deploymentId: string, range: TimeRange): number[] {
   return Array.from({ length: block.count }, (_, index) => index).filter((index) => {
     const scoredAtMs = block.scoredAtMs(index)
     return (
@@ -112,7 +123,7 @@ function isEnough(newest: readonly BlockRequest[], applicantsMax: number, lastAt
   )
 }
 
-function fewestOf(newest: readonly BlockRequest[], applicantsMax: number): BlockRequest[] {
+function findFewest(newest: readonly BlockRequest[], applicantsMax: number): BlockRequest[] {
   let applicants = 0
   return newest.filter(({ block, index }) => {
     const isWanted = applicants < applicantsMax
@@ -128,10 +139,10 @@ function newestFirst(one: BlockRequest, other: BlockRequest): number {
 }
 
 /** The columns of the model that answered, for the applicants of a request. */
-function servedOf({ block, index, models }: BlockRequest) {
-  const first = block.firstRowOf(index)
+function readServed({ block, index, models }: BlockRequest) {
+  const first = block.findFirstRow(index)
   const end = first + block.applicants(index)
-  const results = block.results(block.groupOf(index), block.served(index), models)
+  const results = block.results(block.findGroup(index), block.served(index), models)
   return {
     scores: results.scores.subarray(first, end),
     pds: results.pds.subarray(first, end),
@@ -139,14 +150,14 @@ function servedOf({ block, index, models }: BlockRequest) {
   }
 }
 
-function servedModelOf(block: OpenBlock, index: number): string {
-  return block.groups[block.groupOf(index)]?.models[block.served(index)]?.modelId ?? ''
+function readServedModel(block: OpenBlock, index: number): string {
+  return block.groups[block.findGroup(index)]?.models[block.served(index)]?.modelId ?? ''
 }
 
-function recentScoresOf(request: BlockRequest): RecentScore[] {
+function readRecentScores(request: BlockRequest): RecentScore[] {
   const { block, index, models } = request
-  const { scores, pds, grades } = servedOf(request)
-  const names = models.get(servedModelOf(block, index))?.grades.names ?? []
+  const { scores, pds, grades } = readServed(request)
+  const names = models.get(readServedModel(block, index))?.grades.names ?? []
   return Array.from(scores, (score, row) => {
     const pd = pds[row] ?? Number.NaN
     return {

@@ -1,13 +1,13 @@
-import { COMPARISON_SLICES } from '../../schemas/stats.ts'
-import type { Counts } from '../rollups/counts.ts'
-import { latencyBucketOf, latencyPercentileMs } from '../rollups/latency-buckets.ts'
-import { latencyShareMs } from '../rollups/rollup.ts'
-import type { ScannedColumns, ScannedModel } from '../score-log/reading/columns.ts'
-import { TurnTaker } from '../score-log/reading/turn-taker.ts'
+import { COMPARISON_SLICES } from '../../../schemas/stats.ts'
+import type { ScannedColumns, ScannedModel } from '../../log/reading/columns.ts'
+import type { Counts } from '../../log/rollups/counts.ts'
+import { findLatencyBucket, latencyPercentileMs } from '../../log/rollups/latency-buckets.ts'
+import { latencyShareMs } from '../../log/rollups/rollup.ts'
+import { TurnTaker } from '../../platform/turn-taker.ts'
 import { type Histogram, scaleOver, ValueDistribution } from './value-distribution.ts'
 
 /** The results of one model. Latencies are those of the applicants it served. */
-export interface ComparedModel {
+interface ComparedModel {
   readonly modelId: string
   /** Its role in the newest of its requests. */
   readonly role: 'champion' | 'challenger'
@@ -25,7 +25,7 @@ export interface ComparedModel {
 /**
  * A challenger and the champion of the same requests; a difference is challenger minus champion.
  */
-export interface ComparedChallenger {
+interface ComparedChallenger {
   readonly challengerId: string
   readonly modelId: string
   readonly championModelId: string
@@ -95,7 +95,7 @@ export async function compareModels(
   const turns = new TurnTaker()
   for await (const portion of portions) {
     for (const columns of portion) {
-      const adders = tallies.addersOf(columns)
+      const adders = tallies.makeAdders(columns)
       const { wanted } = columns
       for (let index = 0; index < wanted.length; index++) {
         const row = wanted[index] ?? 0
@@ -107,7 +107,7 @@ export async function compareModels(
   return tallies.comparison()
 }
 
-/** What has been seen of each model and of each pair. */
+/** Sightings of each model and of each pair. */
 class Tallies {
   private applicants = 0
   private firstAtMs = Number.POSITIVE_INFINITY
@@ -116,7 +116,7 @@ class Tallies {
   private readonly pairs = new Map<string, PairTally>()
 
   /** Functions that each add an applicant, by its index in the columns. */
-  addersOf(columns: ScannedColumns): ((row: number) => void)[] {
+  makeAdders(columns: ScannedColumns): ((row: number) => void)[] {
     const { models, requestOfRow } = columns
     const [champion] = models
     if (champion === undefined) return []
@@ -148,7 +148,7 @@ class Tallies {
       }
       if (columns.served(request) !== position) return
       const shareMs = latencyShareMs(columns.latencyMs(request), columns.applicants(request))
-      const bucket = latencyBucketOf(shareMs)
+      const bucket = findLatencyBucket(shareMs)
       tally.served++
       tally.servedAt.add(atMs)
       tally.latencies.set(bucket, (tally.latencies.get(bucket) ?? 0) + 1)
@@ -172,8 +172,8 @@ class Tallies {
       const difference = (challenger.scores[row] ?? 0) - (champion.scores[row] ?? 0)
       // The difference of the largest scores can overflow.
       if (Number.isFinite(difference)) tally.differences.add(difference)
-      const from = gradeIndexOf(champion, row)
-      const to = gradeIndexOf(challenger, row)
+      const from = findGradeIndex(champion, row)
+      const to = findGradeIndex(challenger, row)
       const key = from * GRADES_MAX + to
       const pair =
         pairs.get(key) ?? gradePair(tally, champion.gradeNames[from], challenger.gradeNames[to])
@@ -207,7 +207,7 @@ class Tallies {
         latencyP50Ms: latencyPercentileMs(tally.latencies, 0.5),
         latencyP95Ms: latencyPercentileMs(tally.latencies, 0.95),
         scores: tally.scores.histogram(scale),
-        servedBySlice: slicesOf(tally.servedAt, firstAtMs, lastAtMs),
+        servedBySlice: listSlices(tally.servedAt, firstAtMs, lastAtMs),
       })),
       challengers: [...this.pairs.values()].sort(newestFirst).map(comparedChallenger),
     }
@@ -218,7 +218,7 @@ class Tallies {
 const GRADES_MAX = 0x1_0000
 
 /** -1 for none. */
-function gradeIndexOf({ grades, gradeNames }: ScannedModel, row: number): number {
+function findGradeIndex({ grades, gradeNames }: ScannedModel, row: number): number {
   const index = grades[row] ?? -1
   return index < gradeNames.length ? index : -1
 }
@@ -267,7 +267,7 @@ function gradePair(
   return pair
 }
 
-function slicesOf(servedAt: ValueDistribution, firstAtMs: number, lastAtMs: number): number[] {
+function listSlices(servedAt: ValueDistribution, firstAtMs: number, lastAtMs: number): number[] {
   const width = (lastAtMs - firstAtMs + 1) / COMPARISON_SLICES
   const counts = Array.from({ length: COMPARISON_SLICES }, () => 0)
   servedAt.forEach((atMs, times) => {

@@ -1,9 +1,10 @@
-import type { Caller } from '../access/caller.ts'
-import { readTimeRange } from '../rollups/moment.ts'
-import type { LogReader } from '../score-log/reading/log-reader.ts'
-import { type ScanQueue, untilAborted } from '../score-log/reading/scan-queue.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import type { LogReader } from '../../log/reading/log-reader.ts'
+import { type ScanQueue, untilAborted } from '../../log/reading/scan-queue.ts'
+import { readTimeRange } from '../../log/rollups/moment.ts'
 import { type Comparison, compareModels } from './comparison.ts'
-import { type DeploymentEnvironments, requireVisible } from './visible-deployment.ts'
+import type { StatsStore } from './store.ts'
+import { requireVisible } from './visible-deployment.ts'
 
 /** Comparisons of models: what makes them can be on another thread. */
 export interface Comparisons {
@@ -23,7 +24,7 @@ interface ComparedRange {
 }
 
 interface ModelComparisonOptions {
-  readonly store: DeploymentEnvironments
+  readonly store: Pick<StatsStore, 'findEnvironment'>
   readonly log: Pick<LogReader, 'columns'>
   /** Shared with the other reports of this process. */
   readonly queue: ScanQueue

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { errorResponses } from '../../schemas/errors.ts'
+import { errorResponses } from '../../../schemas/errors.ts'
 import {
   DeploymentStats as DeploymentStatsSchema,
   ModelComparison,
@@ -9,14 +9,15 @@ import {
   StatsQuery,
   StatsSeries,
   StatsSeriesQuery,
-} from '../../schemas/stats.ts'
-import { MEMBER_OR_READING_KEY } from '../access/caller.ts'
-import { provenCaller } from '../access/request-caller.ts'
-import { latencyPercentileMs } from '../rollups/latency-buckets.ts'
-import type { Rollup } from '../rollups/rollup.ts'
-import { labelledScoreBuckets } from '../rollups/score-buckets.ts'
+} from '../../../schemas/stats.ts'
+import { MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
+import { provenCaller } from '../../http/access/request-caller.ts'
+import { latencyPercentileMs } from '../../log/rollups/latency-buckets.ts'
+import type { Rollup } from '../../log/rollups/rollup.ts'
+import { labelledScoreBuckets } from '../../log/rollups/score-buckets.ts'
+import type { RecentScore } from './block-stats.ts'
 import type { Comparison } from './comparison.ts'
-import type { RecentScore, StatsService } from './service.ts'
+import type { StatsService } from './service.ts'
 
 interface StatsRouteOptions {
   readonly stats: StatsService

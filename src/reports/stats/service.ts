@@ -1,20 +1,21 @@
-import type { Caller } from '../access/caller.ts'
-import type { Clock } from '../platform/clock.ts'
-import { readMoment, readTimeRange, requireOrder } from '../rollups/moment.ts'
-import { mergedRollup, type Rollup } from '../rollups/rollup.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import { readMoment, readTimeRange, requireOrder } from '../../log/rollups/moment.ts'
+import { mergedRollup, type Rollup } from '../../log/rollups/rollup.ts'
 import {
-  coverOf,
+  coverRange,
   SPAN_MS,
   type Span,
-  type SpanRange,
   spanStart,
   type TimeRange,
-} from '../rollups/spans.ts'
+} from '../../log/rollups/spans.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { BlockStats, RecentScore } from './block-stats.ts'
 import type { Comparison } from './comparison.ts'
 import type { Comparisons } from './model-comparisons.ts'
-import { type DeploymentEnvironments, requireVisible } from './visible-deployment.ts'
+import type { StatsStore } from './store.ts'
+import { requireVisible } from './visible-deployment.ts'
 
-export interface StatsQuery {
+interface StatsQuery {
   readonly recent: number
   /** ISO 8601; undefined: no lower bound. */
   readonly from: string | undefined
@@ -22,60 +23,44 @@ export interface StatsQuery {
   readonly to: string | undefined
 }
 
-export interface RecentScore {
-  readonly requestId: string
-  /** The record's own id in a batch; null without one, and outside of a batch. */
-  readonly recordId: string | number | null
-  readonly score: number
-  readonly grade: string | null
-  /** Null if the model has no scale. */
-  readonly pd: number | null
-  /** In a batch, the record's share of the latency. */
-  readonly latencyMs: number
-  readonly scoredAtMs: number
-}
-
-export interface DeploymentStats {
+interface DeploymentStats {
   /** Null if there are no scores. */
   readonly summary: Rollup | null
   /** Newest first. */
   readonly recent: readonly RecentScore[]
 }
 
-/** The rollup of one writer for one minute, hour or day. */
+/** The results of each step of a time range, oldest first; empty steps are left out. */
+interface StatsSeries {
+  readonly step: Span
+  readonly points: readonly { readonly startsAtMs: number; readonly rollup: Rollup }[]
+}
+
+/** A rollup of one minute, hour or day. */
 export interface SpanRollup {
   readonly span: Span
   readonly startsAtMs: number
   readonly rollup: Rollup
 }
 
-/** The results of each step of a time range, oldest first; empty steps are left out. */
-export interface StatsSeries {
-  readonly step: Span
-  readonly points: readonly { readonly startsAtMs: number; readonly rollup: Rollup }[]
-}
-
-/** The queries that the service needs. */
-export interface StatsStore extends DeploymentEnvironments {
-  rollups(deploymentId: string, spans: readonly SpanRange[]): Promise<SpanRollup[]>
-  /** Sums up the log itself; null if these ranges hold no results. */
-  rollupOfLog(deploymentId: string, ranges: readonly TimeRange[]): Promise<Rollup | null>
-  /**
-   * The newest results of the log.
-   *
-   * @param ranges newest first, without overlap
-   */
-  recent(deploymentId: string, ranges: readonly TimeRange[], limit: number): Promise<RecentScore[]>
+interface StatsOptions {
+  readonly store: StatsStore
+  /** Bounds its own calls: blocks can be in an archive, which is not the database. */
+  readonly blocks: BlockStats
+  readonly comparisons: Comparisons
+  readonly clock: Clock
 }
 
 /** Statistics of served results. */
 export class StatsService {
   private readonly store: StatsStore
+  private readonly blocks: BlockStats
   private readonly comparisons: Comparisons
   private readonly clock: Clock
 
-  constructor(store: StatsStore, comparisons: Comparisons, clock: Clock) {
+  constructor({ store, blocks, comparisons, clock }: StatsOptions) {
     this.store = store
+    this.blocks = blocks
     this.comparisons = comparisons
     this.clock = clock
   }
@@ -92,10 +77,10 @@ export class StatsService {
   async get(caller: Caller, slug: string, query: StatsQuery): Promise<DeploymentStats> {
     const range = readTimeRange(query)
     await requireVisible(this.store, caller, slug)
-    const { spans, rests } = coverOf(range)
+    const { spans, rests } = coverRange(range)
     const [rollups, ofLog] = await Promise.all([
       spans.length === 0 ? [] : this.store.rollups(slug, spans),
-      rests.length === 0 ? null : this.store.rollupOfLog(slug, rests),
+      rests.length === 0 ? null : this.blocks.rollup(slug, rests),
     ])
     const summary = mergedRollup([
       ...rollups.map(({ rollup }) => rollup),
@@ -103,7 +88,7 @@ export class StatsService {
     ])
     if (summary === null) return { summary, recent: [] }
     const ranges = newestRanges(rollups, rests, query.recent)
-    return { summary, recent: await this.store.recent(slug, ranges, query.recent) }
+    return { summary, recent: await this.blocks.recent(slug, ranges, query.recent) }
   }
 
   /**

@@ -12,7 +12,7 @@ export interface Histogram {
 }
 
 /** Bins of a histogram. */
-export interface HistogramScale {
+interface HistogramScale {
   readonly low: number
   readonly width: number
   readonly bins: number

@@ -1,17 +1,7 @@
-import type { NewAuditRecord } from '../../audit/record.ts'
-import type { Transaction } from '../../platform/db/client.ts'
-import type { TimeRange } from '../../rollups/spans.ts'
+import type { Transaction } from '../../../platform/db/client.ts'
+import type { AlarmLevels } from '../../../registry/deployments/deployment.ts'
 import type { Thresholds, Verdict } from '../statistics/population-stability.ts'
 import type { Evaluation, EvaluationBasis } from './verdict.ts'
-
-/** From when on the stability of a deployment is an alarm. */
-export interface AlarmLevels extends Thresholds {
-  readonly isOn: boolean
-  /** Applicants below which there is no verdict. */
-  readonly nMin: number
-  /** Length of the evaluated period, which ends now. */
-  readonly days: number
-}
 
 /** Levels with what the last evaluation found. */
 export interface Alarm extends AlarmLevels {
@@ -74,36 +64,6 @@ export interface LoggedChange {
   /** State after the change, as the audit log has it; null for a verdict. */
   readonly state: unknown
   readonly verdict: Verdict | null
-}
-
-/** What alarms ask the database. Times of leases are those of its clock. */
-export interface AlarmStore {
-  /** Null if its levels were never set. */
-  find(deploymentId: string): Promise<Alarm | null>
-  /** Sets levels. The deployment is evaluated anew within a minute. */
-  put(
-    target: { readonly teamId: string; readonly deploymentId: string },
-    levels: AlarmLevels,
-    auditOf: (before: AlarmLevels | null) => NewAuditRecord,
-  ): Promise<void>
-  /** Takes the alarm that waits longest, unless another process has it; null if none is due. */
-  take(runner: string, leaseMs: number): Promise<TakenAlarm | null>
-  /**
-   * Keeps what was found, and its event if the verdict is another one. Does nothing if another
-   * process has taken the alarm, or its levels were changed meanwhile.
-   */
-  finish(taken: TakenAlarm, runner: string, evaluation: Evaluation): Promise<void>
-  /** Gives an alarm back that could not be evaluated. */
-  postpone(deploymentId: string, runner: string, ms: number): Promise<void>
-  counts(): Promise<AlarmCounts>
-  /** The newest changes and verdicts of a deployment in a range, together and oldest first. */
-  changes(
-    target: { readonly teamId: string; readonly deploymentId: string },
-    range: TimeRange,
-    limits: HistoryLimits,
-  ): Promise<readonly LoggedChange[]>
-  /** Versions of models of the team, by id. */
-  versionsOf(teamId: string, modelIds: readonly string[]): Promise<ReadonlyMap<string, string>>
 }
 
 /** So many of each are read, so that neither pushes the other out. */

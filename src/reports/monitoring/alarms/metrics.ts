@@ -1,4 +1,4 @@
-import type { MetricRegistry } from '../../platform/metrics/registry.ts'
+import type { MetricRegistry } from '../../../platform/metrics/registry.ts'
 import type { AlarmEvaluator } from './evaluator.ts'
 
 /** Adds the metrics of stability alarms; all replicas show the same numbers of alarms. */

@@ -5,10 +5,12 @@ import {
   Alarm as AlarmSchema,
   DeploymentHistory,
   HistoryQuery,
-} from '../../../schemas/alarms.ts'
-import { errorResponses } from '../../../schemas/errors.ts'
-import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../../access/caller.ts'
-import { provenCaller, userCaller } from '../../access/request-caller.ts'
+} from '../../../../schemas/alarms.ts'
+import { ChangeRequest } from '../../../../schemas/change-requests.ts'
+import { errorResponses } from '../../../../schemas/errors.ts'
+import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../../../http/access/caller.ts'
+import { provenCaller, userCaller } from '../../../http/access/request-caller.ts'
+import { outcomeAnswer } from '../../../registry/deployments/responses.ts'
 import type { Alarm } from './alarm.ts'
 import type { AlarmService } from './service.ts'
 import { basisFields } from './verdict.ts'
@@ -39,13 +41,18 @@ export const alarmRoutes: FastifyPluginAsyncTypebox<AlarmRouteOptions> = async (
       schema: {
         params: SlugParams,
         body: AlarmRequest,
-        response: { 200: AlarmSchema, ...errorResponses(400, 401, 403, 404, 413, 415) },
+        response: {
+          200: AlarmSchema,
+          202: ChangeRequest,
+          ...errorResponses(400, 401, 403, 404, 409, 413, 415),
+        },
       },
       config: { operation: 'monitoring.set_alarm', access: DEPLOYERS },
     },
-    async (request) => {
+    async (request, reply) => {
       const { slug } = request.params
-      return alarmFields(await alarms.set(userCaller(request), slug, request.body))
+      const outcome = await alarms.set(userCaller(request), slug, request.body)
+      return outcomeAnswer(outcome, reply, alarmFields)
     },
   )
 

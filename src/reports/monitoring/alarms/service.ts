@@ -6,20 +6,21 @@ import {
   HISTORY_CHANGES_MAX,
   HISTORY_KINDS,
   HISTORY_VERDICTS_MAX,
-} from '../../../schemas/alarms.ts'
-import { ACT_DEFAULT, WATCH_DEFAULT } from '../../../schemas/monitoring-query.ts'
-import type { Caller, UserCaller } from '../../access/caller.ts'
-import { auditRecord } from '../../audit/record.ts'
-import { AppError } from '../../errors.ts'
-import type { Clock } from '../../platform/clock.ts'
-import { readTimeRange } from '../../rollups/moment.ts'
+} from '../../../../schemas/alarms.ts'
+import { ACT_DEFAULT, WATCH_DEFAULT } from '../../../../schemas/monitoring-query.ts'
+import { AppError } from '../../../errors.ts'
+import type { Caller, UserCaller } from '../../../http/access/caller.ts'
+import { readTimeRange } from '../../../log/rollups/moment.ts'
+import type { AlarmLevels } from '../../../registry/deployments/deployment.ts'
+import type { DeploymentService, Outcome } from '../../../registry/deployments/service.ts'
 import type { Monitored } from '../monitored.ts'
-import type { Alarm, AlarmLevels, AlarmStore, LoggedChange } from './alarm.ts'
+import type { Alarm, LoggedChange } from './alarm.ts'
+import type { AlarmStore } from './store.ts'
 
 interface AlarmServiceOptions {
   readonly store: AlarmStore
   readonly monitored: Pick<Monitored, 'deployment'>
-  readonly clock: Clock
+  readonly deployments: Pick<DeploymentService, 'order'>
 }
 
 interface HistoryRange {
@@ -39,7 +40,7 @@ const NO_LEVELS: AlarmLevels = {
   days: ALARM_DAYS_DEFAULT,
 }
 
-/** What there is before the first evaluation of a champion. */
+/** The state before the first evaluation of a champion. */
 const NOT_EVALUATED: Omit<Alarm, 'deploymentId' | keyof AlarmLevels> = {
   verdict: null,
   n: null,
@@ -73,13 +74,18 @@ export class AlarmService {
   }
 
   /**
-   * Sets the levels; what is left out gets its default.
+   * Sets the levels, or asks for them where changes wait for a second person; what is left out gets
+   * its default.
    *
-   * @throws AppError `deployment_not_found`; `invalid_request` for a level to watch from above the
-   *   one to act from
+   * @throws AppError `deployment_not_found`, `limit_reached`; `invalid_request` for a level to
+   *   watch from above the one to act from
    */
-  async set(caller: UserCaller, slug: string, wanted: Static<typeof AlarmRequest>): Promise<Alarm> {
-    const { store, monitored, clock } = this.options
+  async set(
+    caller: UserCaller,
+    slug: string,
+    wanted: Static<typeof AlarmRequest>,
+  ): Promise<Outcome<Alarm>> {
+    const { monitored, deployments } = this.options
     await monitored.deployment(caller, slug)
     const levels: AlarmLevels = {
       isOn: wanted.is_on ?? true,
@@ -91,22 +97,15 @@ export class AlarmService {
     if (levels.watch > levels.act) {
       throw new AppError('invalid_request', 'watch must not be above act')
     }
-    const target = { teamId: caller.teamId, deploymentId: slug }
-    await store.put(target, levels, (before) => {
-      const change = {
-        action: 'deployment.set_alarm',
-        subject: slug,
-        ...(before !== null && { before: auditedLevels(before) }),
-        after: auditedLevels(levels),
-      } as const
-      return auditRecord(caller, change, clock.epochMs())
-    })
-    return this.get(caller, slug)
+    const order = { action: 'set_alarm', levels } as const
+    const outcome = await deployments.order(caller, slug, () => order)
+    if ('waiting' in outcome) return outcome
+    return { done: await this.get(caller, slug) }
   }
 
   /**
-   * What has changed in a deployment and when, so that charts can mark it. Not who changed it: that
-   * is in the audit log, for owners and admins.
+   * Returns what has changed in a deployment and when, so that charts can mark it. Not who changed
+   * it: that is in the audit log, for owners and admins.
    *
    * @throws AppError `deployment_not_found`, `invalid_request`
    */
@@ -116,30 +115,30 @@ export class AlarmService {
     await monitored.deployment(caller, slug)
     const { teamId } = caller
     const logged = await store.changes({ teamId, deploymentId: slug }, range, HISTORY_LIMITS)
-    const states = logged.map(({ state }) => stateOf(state))
+    const states = logged.map(({ state }) => readState(state))
     const modelIds = states.flatMap(({ championId, challengers }) => [
       ...(championId === null ? [] : [championId]),
       ...challengers.map(({ modelId }) => modelId),
     ])
-    const versions = await store.versionsOf(teamId, [...new Set(modelIds)])
-    const versionOf = (id: string | null) => (id === null ? null : (versions.get(id) ?? null))
+    const versions = await store.findVersions(teamId, [...new Set(modelIds)])
+    const findVersion = (id: string | null) => (id === null ? null : (versions.get(id) ?? null))
     return {
       deployment_id: slug,
       changes: logged.flatMap((change, index) => {
         const kind = HISTORY_KINDS.find((known) => known === change.kind)
-        const state = states[index] ?? stateOf(null)
+        const state = states[index] ?? readState(null)
         if (kind === undefined) return []
         return [
           {
             at: change.at.toISOString(),
             kind,
             champion_model_id: state.championId,
-            champion_version: versionOf(state.championId),
+            champion_version: findVersion(state.championId),
             shadow_mode: state.isShadow,
             is_active: state.isActive,
             challengers: state.challengers.map(({ modelId, trafficPct }) => ({
               model_id: modelId,
-              version: versionOf(modelId),
+              version: findVersion(modelId),
               traffic_pct: trafficPct,
             })),
             verdict: change.verdict,
@@ -150,10 +149,6 @@ export class AlarmService {
   }
 }
 
-function auditedLevels({ isOn, watch, act, nMin, days }: AlarmLevels): object {
-  return { is_on: isOn, watch, act, n_min: nMin, days }
-}
-
 interface State {
   readonly championId: string | null
   readonly isShadow: boolean | null
@@ -162,7 +157,7 @@ interface State {
 }
 
 /** Reads a state as `auditedState` writes it; records of other changes have parts of it. */
-function stateOf(logged: LoggedChange['state']): State {
+function readState(logged: LoggedChange['state']): State {
   const state = (logged ?? {}) as Readonly<Record<string, unknown>>
   const challengers = Array.isArray(state['challengers']) ? state['challengers'] : []
   const flag = (name: string) => (typeof state[name] === 'boolean' ? state[name] : null)

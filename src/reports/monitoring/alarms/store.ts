@@ -1,20 +1,16 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
-import { HISTORY_KINDS } from '../../../schemas/alarms.ts'
-import { lockTeam } from '../../audit/lock-team.ts'
-import type { NewAuditRecord } from '../../audit/record.ts'
-import { insertAuditRecord } from '../../audit/writer.ts'
-import { type Database, rowsOf, type Transaction } from '../../platform/db/client.ts'
-import { parseStoredJson } from '../../platform/json.ts'
-import { momentText } from '../../rollups/rollup-rows.ts'
-import type { TimeRange } from '../../rollups/spans.ts'
-import { models } from '../../tables/models.ts'
-import { stabilityAlarms, stabilityVerdicts } from '../../tables/stability.ts'
+import { HISTORY_KINDS } from '../../../../schemas/alarms.ts'
+import { momentText } from '../../../log/rollups/rollup-rows.ts'
+import type { TimeRange } from '../../../log/rollups/spans.ts'
+import { askedRow } from '../../../platform/db/asked-rows.ts'
+import { type Database, queryRows, type Transaction } from '../../../platform/db/client.ts'
+import { parseStoredJson } from '../../../platform/json.ts'
+import { models } from '../../../tables/models.ts'
+import { stabilityAlarms, stabilityVerdicts } from '../../../tables/stability.ts'
 import { VERDICTS, type Verdict } from '../statistics/population-stability.ts'
 import type {
   Alarm,
   AlarmCounts,
-  AlarmLevels,
-  AlarmStore,
   HistoryLimits,
   LoggedChange,
   StabilityEvents,
@@ -34,8 +30,8 @@ interface Target {
   readonly deploymentId: string
 }
 
-/** Alarms in PostgreSQL. */
-export class PostgresAlarmStore implements AlarmStore {
+/** Alarms in PostgreSQL. Leases are on its clock. */
+export class AlarmStore {
   private readonly db: Database
   private readonly events: StabilityEvents | null
 
@@ -45,40 +41,32 @@ export class PostgresAlarmStore implements AlarmStore {
     this.events = events
   }
 
-  find(deploymentId: string): Promise<Alarm | null> {
-    return findAlarm(this.db, deploymentId)
+  /** Null if its levels were never set. */
+  async find(deploymentId: string): Promise<Alarm | null> {
+    const [row] = await this.db
+      .select()
+      .from(stabilityAlarms)
+      .where(eq(stabilityAlarms.deploymentId, deploymentId))
+    return row ?? null
   }
 
-  async put(
-    { teamId, deploymentId }: Target,
-    levels: AlarmLevels,
-    auditOf: (before: AlarmLevels | null) => NewAuditRecord,
-  ): Promise<void> {
-    await this.db.transaction(async (tx) => {
-      await lockTeam(tx, teamId)
-      const before = await findAlarm(tx, deploymentId)
-      // An evaluation that is under way has the former levels: it ends without effect.
-      const set = { ...levels, dueAt: sql`now()`, runner: null, leasedUntil: null }
-      await tx
-        .insert(stabilityAlarms)
-        .values({ deploymentId, teamId, moved: [], ...set })
-        .onConflictDoUpdate({ target: stabilityAlarms.deploymentId, set })
-      await insertAuditRecord(tx, auditOf(before))
-    })
-  }
-
+  /** Takes the alarm that waits longest, unless another process has it; null if none is due. */
   async take(runner: string, leaseMs: number): Promise<TakenAlarm | null> {
     const next = sql`(select deployment_id from stability_alarms
       where is_on and due_at <= now() and (leased_until is null or leased_until < now())
       order by due_at limit 1 for update skip locked)`
-    const [taken] = await this.db
+    const taken = await this.db
       .update(stabilityAlarms)
       .set({ runner, leasedUntil: sql`now() + ${leaseMs}::float8 * interval '1 millisecond'` })
       .where(eq(stabilityAlarms.deploymentId, next))
       .returning()
-    return taken ?? null
+    return askedRow(taken, (row) => row.runner === runner)
   }
 
+  /**
+   * Keeps what was found, and its event if the verdict is another one. Does nothing if another
+   * process has taken the alarm, or its levels were changed meanwhile.
+   */
   async finish(taken: TakenAlarm, runner: string, evaluation: Evaluation): Promise<void> {
     const { deploymentId } = taken
     await this.db.transaction(async (tx) => {
@@ -141,6 +129,7 @@ export class PostgresAlarmStore implements AlarmStore {
     })
   }
 
+  /** Gives an alarm back that could not be evaluated. */
   async postpone(deploymentId: string, runner: string, ms: number): Promise<void> {
     await this.db.execute(sql`update stability_alarms
       set due_at = now() + ${ms}::float8 * interval '1 millisecond', runner = null,
@@ -149,27 +138,31 @@ export class PostgresAlarmStore implements AlarmStore {
   }
 
   async counts(): Promise<AlarmCounts> {
-    const rows = await rowsOf<{ verdict: Verdict | null; n: number; overdue: number }>(
+    const rows = await queryRows<{ verdict: Verdict | null; n: number; overdue: number }>(
       this.db,
       sql`select verdict, count(*)::float8 as n,
           (count(*) filter (where due_at < now() - interval '1 hour'))::float8 as overdue
         from stability_alarms where is_on group by verdict`,
     )
-    const countOf = (wanted: Verdict | null) =>
+    const countVerdicts = (wanted: Verdict | null) =>
       rows.find(({ verdict }) => verdict === wanted)?.n ?? 0
-    const named = VERDICTS.map((verdict) => [verdict, countOf(verdict)] as const)
+    const named = VERDICTS.map((verdict) => [verdict, countVerdicts(verdict)] as const)
     return {
-      byVerdict: { ...(Object.fromEntries(named) as Record<Verdict, number>), none: countOf(null) },
+      byVerdict: {
+        ...(Object.fromEntries(named) as Record<Verdict, number>),
+        none: countVerdicts(null),
+      },
       overdue: rows.reduce((sum, { overdue }) => sum + overdue, 0),
     }
   }
 
+  /** The newest changes and verdicts of a deployment in a range, together and oldest first. */
   async changes(
     { teamId, deploymentId }: Target,
     { fromMs, toMs }: TimeRange,
     limits: HistoryLimits,
   ): Promise<readonly LoggedChange[]> {
-    const rows = await rowsOf<ChangeRow>(
+    const rows = await queryRows<ChangeRow>(
       this.db,
       sql`select at_ms, kind, state, verdict from (
           (select (extract(epoch from created_at) * 1000)::float8 as at_ms, position,
@@ -198,7 +191,8 @@ export class PostgresAlarmStore implements AlarmStore {
     }))
   }
 
-  async versionsOf(teamId: string, modelIds: readonly string[]) {
+  /** Versions of models of the team, by id. */
+  async findVersions(teamId: string, modelIds: readonly string[]) {
     if (modelIds.length === 0) return new Map<string, string>()
     const rows = await this.db
       .select({ id: models.id, version: models.version })
@@ -220,12 +214,4 @@ interface ChangeRow {
   readonly kind: string
   readonly state: string | null
   readonly verdict: Verdict | null
-}
-
-async function findAlarm(db: Database, deploymentId: string): Promise<Alarm | null> {
-  const [row] = await db
-    .select()
-    .from(stabilityAlarms)
-    .where(eq(stabilityAlarms.deploymentId, deploymentId))
-  return row ?? null
 }

@@ -1,9 +1,13 @@
-import { type InputFault, MOVED_FEATURES_MAX, type MovedFeature } from '../../../schemas/alarms.ts'
-import type { Stability } from '../../../schemas/monitoring.ts'
+import {
+  type InputFault,
+  MOVED_FEATURES_MAX,
+  type MovedFeature,
+} from '../../../../schemas/alarms.ts'
+import type { Stability } from '../../../../schemas/monitoring.ts'
 import { discoveries } from '../statistics/benjamini-hochberg.ts'
 import type { Verdict } from '../statistics/population-stability.ts'
 
-/** What an evaluation found. */
+/** Findings of an evaluation. */
 export interface Evaluation {
   /** Null without a baseline. */
   readonly verdict: Verdict | null
@@ -14,7 +18,7 @@ export interface Evaluation {
   readonly basis: EvaluationBasis
 }
 
-/** What a verdict stands on. */
+/** The grounds of a verdict. */
 export interface EvaluationBasis {
   readonly modelId: string
   readonly modelVersion: string
@@ -42,7 +46,7 @@ const MOVED: readonly (Verdict | null)[] = ['moderate_shift', 'major_shift']
  *
  * @param nMin applicants below which there is not enough data
  */
-export function evaluationOf(stability: Stability, nMin: number): Evaluation {
+export function makeEvaluation(stability: Stability, nMin: number): Evaluation {
   const { n, score, features, baseline } = stability
   // A feature of which one cell alone is met can't move, however few applicants there are.
   const lacksData = ({ cv_95, verdict }: Pick<Stability['score'], 'cv_95' | 'verdict'>) =>

@@ -1,6 +1,6 @@
-import { chiSquaredTail } from './chi-squared.ts'
+import { chiSquaredTail } from '../../performance/statistics/special-functions.ts'
 
-export interface McNemar {
+interface McNemar {
   readonly chi2: number
   readonly pValue: number
 }

@@ -1,8 +1,11 @@
-import { chiSquaredQuantile, chiSquaredTail } from './chi-squared.ts'
+import {
+  chiSquaredQuantile,
+  chiSquaredTail,
+} from '../../performance/statistics/special-functions.ts'
 
 /**
- * What stands for a cell that is empty on one side: a count, after which shares are taken anew; a
- * share, after which they are not; or nothing, and the cell adds nothing.
+ * The count or share that stands for a cell that is empty on one side: a count, after which shares
+ * are taken anew; a share, after which they are not; or nothing, and the cell adds nothing.
  */
 export type ZeroFill =
   | { readonly kind: 'count'; readonly count: number }
@@ -10,11 +13,11 @@ export type ZeroFill =
   | { readonly kind: 'skip' }
 
 /** A cell of an index. */
-export interface StabilityCell {
+interface StabilityCell {
   /** Raw share of each side; null without any count on that side. */
   readonly expectedShare: number | null
   readonly actualShare: number | null
-  /** What the cell adds to the index; null without an index. */
+  /** The cell's part of the index; null without an index. */
   readonly psi: number | null
 }
 
@@ -23,7 +26,7 @@ export interface Stability {
   readonly psi: number | null
   /** Cells that are empty on one side only. */
   readonly zeroBins: number
-  /** What the index exceeds by chance in one of 20 samples of these sizes. */
+  /** The value that the index exceeds by chance in one of 20 samples of these sizes. */
   readonly cv95: number | null
   /** Probability of an index this large by chance. */
   readonly pValue: number | null
@@ -58,8 +61,8 @@ export function populationStability(
   const expectedSum = sum(expected)
   const actualSum = sum(actual)
   const raw = expected.map((count, cell) => ({
-    expectedShare: shareOf(count, expectedSum),
-    actualShare: shareOf(actual[cell] ?? 0, actualSum),
+    expectedShare: computeShare(count, expectedSum),
+    actualShare: computeShare(actual[cell] ?? 0, actualSum),
   }))
   const used = expected.filter((count, cell) => count > 0 || (actual[cell] ?? 0) > 0).length
   const zeroBins = expected.filter((count, cell) => count > 0 !== (actual[cell] ?? 0) > 0).length
@@ -67,7 +70,7 @@ export function populationStability(
     const cells = raw.map((cell) => ({ ...cell, psi: null }))
     return { psi: null, zeroBins, cv95: null, pValue: null, cells }
   }
-  const parts = partsOf(expected, actual, zeroFill)
+  const parts = computeParts(expected, actual, zeroFill)
   const psi = sum(parts)
   const noise = 1 / expectedSum + 1 / actualSum
   return {
@@ -80,7 +83,7 @@ export function populationStability(
 }
 
 /** An index without its cells. */
-export type StabilityFigures = Pick<Stability, 'psi' | 'cv95'>
+type StabilityFigures = Pick<Stability, 'psi' | 'cv95'>
 
 /**
  * The index of `populationStability` to the bit, for many pairs of samples: it makes no objects for
@@ -102,7 +105,7 @@ export function stabilityFigures(
   const sums = filledSums(expected, actual, zeroFill)
   let psi = 0
   for (let cell = 0; cell < expected.length; cell++) {
-    psi += partOf(expected[cell] ?? 0, actual[cell] ?? 0, sums, zeroFill)
+    psi += computePart(expected[cell] ?? 0, actual[cell] ?? 0, sums, zeroFill)
   }
   const noise = 1 / expectedSum + 1 / actualSum
   return { psi, cv95: chanceQuantile(used - 1) * noise }
@@ -120,10 +123,10 @@ function chanceQuantile(degrees: number): number {
 }
 
 /**
- * What an index means. Where samples are so small that chance alone reaches `watch`, it means
- * nothing.
+ * Returns what an index means. Where samples are so small that chance alone reaches `watch`, it
+ * means nothing.
  */
-export function verdictOf(
+export function decideVerdict(
   { psi, cv95 }: Pick<Stability, 'psi' | 'cv95'>,
   { watch, act }: Thresholds,
 ): Verdict {
@@ -133,14 +136,14 @@ export function verdictOf(
   return psi < act ? 'moderate_shift' : 'major_shift'
 }
 
-/** What each cell adds to the index; 0 for a cell that does not count. */
-function partsOf(
+/** Returns what each cell adds to the index; 0 for a cell that does not count. */
+function computeParts(
   expected: readonly number[],
   actual: readonly number[],
   zeroFill: ZeroFill,
 ): number[] {
   const sums = filledSums(expected, actual, zeroFill)
-  return expected.map((count, cell) => partOf(count, actual[cell] ?? 0, sums, zeroFill))
+  return expected.map((count, cell) => computePart(count, actual[cell] ?? 0, sums, zeroFill))
 }
 
 interface Sums {
@@ -168,7 +171,7 @@ function filled(count: number, zeroFill: ZeroFill): number {
   return count === 0 && zeroFill.kind === 'count' ? zeroFill.count : count
 }
 
-function partOf(expected: number, actual: number, sums: Sums, zeroFill: ZeroFill): number {
+function computePart(expected: number, actual: number, sums: Sums, zeroFill: ZeroFill): number {
   if (expected <= 0 && actual <= 0) return 0
   let e = filled(expected, zeroFill) / sums.expected
   let a = filled(actual, zeroFill) / sums.actual
@@ -180,7 +183,7 @@ function partOf(expected: number, actual: number, sums: Sums, zeroFill: ZeroFill
   return (a - e) * Math.log(a / e)
 }
 
-function shareOf(count: number, total: number): number | null {
+function computeShare(count: number, total: number): number | null {
   return total === 0 ? null : count / total
 }
 

@@ -1,7 +1,7 @@
 import type { Direction } from './discrimination.ts'
 import { normalTwoSided } from './special-functions.ts'
 
-/** What became of the applicants with these points. */
+/** Outcomes of the applicants with these points. */
 export interface PointsGroup {
   readonly points: number
   readonly n: number
@@ -9,14 +9,14 @@ export interface PointsGroup {
 }
 
 /** Applicants with better points of whom more were bad than of those with the next worse points. */
-export interface Inversion {
+interface Inversion {
   readonly better: PointsGroup
   readonly worse: PointsGroup
   /** Two-sided, that the two have one bad rate. */
   readonly pValue: number
 }
 
-/** Whether the points of a feature are in the order of what became of its applicants. */
+/** True if the points of a feature are in the order of what became of its applicants. */
 export interface BinOrder {
   /**
    * Rank correlation of points, signed so that more is better, and bad rate: -1 where each better
@@ -37,10 +37,10 @@ const CHANCE_MAX = 0.05
  * @source C. Spearman (1904), with mean ranks for ties; the test of two proportions with their
  *   common rate
  */
-export function orderOf(bins: readonly PointsGroup[], direction: Direction): BinOrder {
+export function findOrder(bins: readonly PointsGroup[], direction: Direction): BinOrder {
   const spearman = correlation(
-    ranksOf(bins.map(({ points }) => direction * points)),
-    ranksOf(bins.map(({ n, bad }) => bad / n)),
+    computeRanks(bins.map(({ points }) => direction * points)),
+    computeRanks(bins.map(({ n, bad }) => bad / n)),
   )
   const groups = new Map<number, { points: number; n: number; bad: number }>()
   for (const { points, n, bad } of bins) {
@@ -68,7 +68,7 @@ function sameRate(one: PointsGroup, other: PointsGroup): number {
 }
 
 /** Ranks from 1 on; equal values have the mean of their ranks. */
-function ranksOf(values: readonly number[]): number[] {
+function computeRanks(values: readonly number[]): number[] {
   const order = values.map((_, place) => place).sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0))
   const ranks = new Array<number>(values.length).fill(0)
   for (let start = 0; start < order.length; ) {

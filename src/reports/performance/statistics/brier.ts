@@ -3,7 +3,7 @@ import { inTurns } from './in-turns.ts'
 import { normalTwoSided } from './special-functions.ts'
 
 /** The test of Spiegelhalter: far from 0, the probabilities do not fit the outcomes. */
-export interface Spiegelhalter {
+interface Spiegelhalter {
   readonly z: number
   /** Two-sided. */
   readonly pValue: number
@@ -23,7 +23,7 @@ export interface ProbabilityFit {
  * @returns nulls where a probability is unknown, and without applicants
  * @source D. Spiegelhalter, Statistics in Medicine 5 (1986)
  */
-export async function probabilityFitOf(
+export async function computeProbabilityFit(
   counts: readonly (ScoreCount & { readonly pd: number })[],
 ): Promise<ProbabilityFit> {
   let [squares, n, excess, variance] = [0, 0, 0, 0]

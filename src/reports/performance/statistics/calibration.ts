@@ -1,14 +1,14 @@
-import { betaCdf, betaQuantile, chiSquaredAbove } from './special-functions.ts'
+import { betaCdf, betaQuantile, chiSquaredTail } from './special-functions.ts'
 
 /** Applicants of a group with their probabilities. */
-export interface CalibrationGroup {
+interface CalibrationGroup {
   readonly n: number
   readonly bad: number
   /** Null where an applicant has no probability. */
   readonly meanPd: number | null
 }
 
-/** Whether the probabilities of a group fit what became of it. */
+/** True if the probabilities of a group fit what became of it. */
 export interface Calibration {
   readonly n: number
   readonly bad: number
@@ -46,7 +46,7 @@ export function jeffreysInterval(bad: number, n: number): { low: number; high: n
  * @source European Central Bank, Instructions for reporting the validation results of internal
  *   models (2019), 2.5.3.1: the Jeffreys test
  */
-export function calibrationOf({ n, bad, meanPd }: CalibrationGroup): Calibration {
+export function computeCalibration({ n, bad, meanPd }: CalibrationGroup): Calibration {
   const interval = jeffreysInterval(bad, n)
   const jeffreysP = meanPd === null ? null : betaCdf(meanPd, bad + 0.5, n - bad + 0.5)
   return {
@@ -58,8 +58,8 @@ export function calibrationOf({ n, bad, meanPd }: CalibrationGroup): Calibration
     badRateHigh: interval.high,
     jeffreysP,
     binomialP: meanPd === null ? null : atLeast(bad, n, meanPd),
-    z: meanPd === null ? null : zOf(bad, n * meanPd, n * meanPd * (1 - meanPd)),
-    light: jeffreysP === null ? null : lightOf(jeffreysP),
+    z: meanPd === null ? null : computeZ(bad, n * meanPd, n * meanPd * (1 - meanPd)),
+    light: jeffreysP === null ? null : decideLight(jeffreysP),
   }
 }
 
@@ -69,11 +69,11 @@ function atLeast(bad: number, n: number, pd: number): number {
 }
 
 /** Distance of a count from its expectation in standard deviations; null without a deviation. */
-export function zOf(bad: number, expected: number, variance: number): number | null {
+export function computeZ(bad: number, expected: number, variance: number): number | null {
   return variance > 0 ? (bad - expected) / Math.sqrt(variance) : null
 }
 
-function lightOf(p: number): 'green' | 'amber' | 'red' {
+function decideLight(p: number): 'green' | 'amber' | 'red' {
   if (p <= RED_MAX) return 'red'
   return p <= AMBER_MAX ? 'amber' : 'green'
 }
@@ -98,7 +98,7 @@ export function hosmerLemeshow(groups: readonly CalibrationGroup[]): HosmerLemes
     chi2 += (bad - n * meanPd) ** 2 / variance
   }
   const df = groups.length
-  return df === 0 ? null : { chi2, df, pValue: chiSquaredAbove(chi2, df) }
+  return df === 0 ? null : { chi2, df, pValue: chiSquaredTail(chi2, df) }
 }
 
 /**

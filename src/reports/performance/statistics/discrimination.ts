@@ -1,7 +1,7 @@
 import { inTurns } from './in-turns.ts'
 import { NORMAL_975, normalAbove } from './special-functions.ts'
 
-/** How many good and bad applicants have a score. */
+/** Number of good and bad applicants have a score. */
 export interface ScoreCount {
   readonly score: number
   readonly good: number
@@ -11,7 +11,7 @@ export interface ScoreCount {
 /** 1: a higher score is a lower risk; -1: the opposite. */
 export type Direction = 1 | -1
 
-/** How well scores tell good from bad. A figure without a meaning is null. */
+/** Discrimination: how well scores tell good from bad. A figure without a meaning is null. */
 export interface Discrimination {
   readonly auc: number | null
   readonly aucSe: number | null
@@ -48,11 +48,11 @@ const NONE: Discrimination = {
  * @returns nulls with one class only
  * @source E. DeLong, D. DeLong, D. Clarke-Pearson, Biometrics 44 (1988), with midranks for ties
  */
-export async function discriminationOf(
+export async function computeDiscrimination(
   counts: readonly ScoreCount[],
   direction: Direction,
 ): Promise<Discrimination> {
-  const placed = await placementsOf(counts, direction)
+  const placed = await computePlacements(counts, direction)
   if (placed === null) return NONE
   const { auc, ofBad, ofGood, bads, goods } = placed
   let [badSquares, goodSquares] = [0, 0]
@@ -76,7 +76,7 @@ export async function discriminationOf(
 }
 
 /** Shares of the other class on the right side of each distinct score. */
-export interface Placements {
+interface Placements {
   readonly auc: number
   readonly goods: number
   readonly bads: number
@@ -92,7 +92,7 @@ export interface Placements {
  * @param counts distinct scores, rising
  * @returns null with one class only
  */
-export async function placementsOf(
+export async function computePlacements(
   counts: readonly ScoreCount[],
   direction: Direction,
 ): Promise<Placements | null> {
@@ -161,7 +161,7 @@ export interface DevelopmentCheck {
  * @source European Central Bank, Instructions for reporting the validation results of internal
  *   models (2019), 2.5.4: discriminatory power
  */
-export function developmentCheckOf(
+export function readDevelopmentCheck(
   { auc, aucSe }: Discrimination,
   developmentAuc: number,
 ): DevelopmentCheck {

@@ -17,8 +17,9 @@ export interface ExpectedPerformance {
 }
 
 /**
- * What the probabilities alone promise of applicants without an outcome. It assumes that they are
- * right: it shows a change of the applicants, and never one of the relation to the outcome.
+ * Returns what the probabilities alone promise of applicants without an outcome. It assumes that
+ * they are right: it shows a change of the applicants, and never one of the relation to the
+ * outcome.
  *
  * The AUC is the expected share of ordered pairs of two different applicants, ties by half. It
  * gives way to the event loop.

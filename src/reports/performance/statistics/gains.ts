@@ -31,7 +31,7 @@ export interface GainsBand {
  *
  * @param counts distinct scores, rising
  */
-export async function gainsOf(
+export async function computeGains(
   counts: readonly ScoreCount[],
   direction: Direction,
   bandsMax = 10,

@@ -1,4 +1,4 @@
-import { TurnTaker } from '../../score-log/reading/turn-taker.ts'
+import { TurnTaker } from '../../../platform/turn-taker.ts'
 
 const ITEMS_A_LOOK = 200
 

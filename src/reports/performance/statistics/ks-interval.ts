@@ -28,13 +28,13 @@ const TAIL = 0.025
  * @source the variance: M. Raghavachari, Limiting distributions of Kolmogorov-Smirnov type
  *   statistics under the alternative, The Annals of Statistics 1 (1973)
  */
-export async function ksIntervalOf(
+export async function computeKsInterval(
   counts: readonly ScoreCount[],
   { ks, ksScore }: Discrimination,
 ): Promise<KsInterval | null> {
   if (ks === null || ksScore === null) return null
-  const bads = await placesOf(counts, 'bad')
-  const goods = await placesOf(counts, 'good')
+  const bads = await listPlaces(counts, 'bad')
+  const goods = await listPlaces(counts, 'good')
   const found =
     bads.length + goods.length > DRAWN_MAX
       ? await asymptotic(counts, ks, ksScore)
@@ -43,7 +43,7 @@ export async function ksIntervalOf(
 }
 
 /** For each applicant of a class the place of their score. */
-async function placesOf(counts: readonly ScoreCount[], of: 'good' | 'bad'): Promise<Uint32Array> {
+async function listPlaces(counts: readonly ScoreCount[], of: 'good' | 'bad'): Promise<Uint32Array> {
   let n = 0
   await inTurns(counts, (count) => {
     n += count[of]

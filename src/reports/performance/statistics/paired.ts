@@ -1,11 +1,11 @@
+import { TurnTaker } from '../../../platform/turn-taker.ts'
 import { sortedInTurns } from '../../monitoring/sorted-in-turns.ts'
-import { TurnTaker } from '../../score-log/reading/turn-taker.ts'
-import { type Direction, placementsOf, type ScoreCount } from './discrimination.ts'
+import { computePlacements, type Direction, type ScoreCount } from './discrimination.ts'
 import { inTurns } from './in-turns.ts'
 import { NORMAL_975, normalTwoSided } from './special-functions.ts'
 
 /** The scores that two models gave the same applicants. */
-export interface PairedScores {
+interface PairedScores {
   readonly champion: readonly number[]
   readonly challenger: readonly number[]
   readonly isBad: readonly boolean[]
@@ -14,8 +14,11 @@ export interface PairedScores {
 /** A difference is challenger less champion. */
 export interface PairedComparison {
   readonly n: number
+  readonly good: number
+  readonly bad: number
   /** AUC of the challenger. */
   readonly auc: number | null
+  readonly championAuc: number | null
   readonly aucDifference: number | null
   /** Interval of 95 percent; null where the standard error is 0 or undefined. */
   readonly aucDifferenceLow: number | null
@@ -27,6 +30,7 @@ export interface PairedComparison {
 
 const NONE = {
   auc: null,
+  championAuc: null,
   aucDifference: null,
   aucDifferenceLow: null,
   aucDifferenceHigh: null,
@@ -34,6 +38,9 @@ const NONE = {
   z: null,
   pValue: null,
 }
+
+/** The comparison over nobody. */
+export const NOBODY_PAIRED: PairedComparison = { n: 0, good: 0, bad: 0, ...NONE }
 
 /** Rows between two looks at the clock. */
 const ROWS_A_LOOK = 200
@@ -49,9 +56,11 @@ export async function comparePaired(
   directions: { readonly champion: Direction; readonly challenger: Direction },
 ): Promise<PairedComparison> {
   const n = isBad.length
+  const bad = isBad.filter(Boolean).length
+  const counts = { n, good: n - bad, bad }
   const ours = await rowPlacements(challenger, isBad, directions.challenger)
   const theirs = await rowPlacements(champion, isBad, directions.champion)
-  if (ours === null || theirs === null) return { n, ...NONE }
+  if (ours === null || theirs === null) return { ...counts, ...NONE }
   const aucDifference = ours.auc - theirs.auc
   const turns = new TurnTaker()
   const ofBad: number[] = []
@@ -71,8 +80,9 @@ export async function comparePaired(
   const pValue = z === null ? null : normalTwoSided(z)
   const half = se === null || se === 0 ? null : NORMAL_975 * se
   return {
-    n,
+    ...counts,
     auc: ours.auc,
+    championAuc: theirs.auc,
     aucDifference,
     aucDifferenceLow: half === null ? null : aucDifference - half,
     aucDifferenceHigh: half === null ? null : aucDifference + half,
@@ -87,21 +97,21 @@ async function rowPlacements(
   isBad: readonly boolean[],
   direction: Direction,
 ): Promise<{ readonly auc: number; readonly placements: Float64Array } | null> {
-  const counts = await scoreCountsOf(scores, isBad)
-  const placed = await placementsOf(counts, direction)
+  const counts = await countScores(scores, isBad)
+  const placed = await computePlacements(counts, direction)
   if (placed === null) return null
   const turns = new TurnTaker()
   const placements = new Float64Array(scores.length)
   for (const [row, score] of scores.entries()) {
     if (row % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
-    const place = placeOf(counts, score)
+    const place = findPlace(counts, score)
     placements[row] = (isBad[row] ? placed.ofBad[place] : placed.ofGood[place]) ?? 0
   }
   return { auc: placed.auc, placements }
 }
 
 /** The counts of each distinct score, rising. It gives way to the event loop. */
-export async function scoreCountsOf(
+export async function countScores(
   scores: readonly number[],
   isBad: readonly boolean[],
 ): Promise<ScoreCount[]> {
@@ -114,7 +124,7 @@ export async function scoreCountsOf(
   }
   for (const [row, score] of scores.entries()) {
     if (row % ROWS_A_LOOK === 0 && turns.isOver) await turns.giveWay()
-    const count = counts[placeOf(counts, score)]
+    const count = counts[findPlace(counts, score)]
     if (count === undefined) continue
     if (isBad[row]) count.bad++
     else count.good++
@@ -123,7 +133,7 @@ export async function scoreCountsOf(
 }
 
 /** The place of a score that is there: halving is quicker than a map of 100,000 fractions. */
-function placeOf(sorted: readonly { readonly score: number }[], score: number): number {
+function findPlace(sorted: readonly { readonly score: number }[], score: number): number {
   let [from, to] = [0, sorted.length - 1]
   while (from < to) {
     const middle = (from + to) >>> 1

@@ -3,7 +3,7 @@ import type { ScoreCount } from './discrimination.ts'
 import { inTurns } from './in-turns.ts'
 
 /** Applicants with one score, and the probability that belongs to it, or NaN. */
-export interface ScoredCount extends ScoreCount {
+interface ScoredCount extends ScoreCount {
   readonly pd: number
 }
 
@@ -41,9 +41,9 @@ export class ScoreCounts {
   add(score: number, pd: number, good: number, bad: number): void {
     // Both zeros are one score.
     const own = score + 0
-    const hash = hashOf(own)
-    const part = this.partOf(hash)
-    const slot = slotOf(part, own, hash)
+    const hash = computeHash(own)
+    const part = this.findPart(hash)
+    const slot = findSlot(part, own, hash)
     part.goods[slot] = (part.goods[slot] ?? 0) + good
     part.bads[slot] = (part.bads[slot] ?? 0) + bad
     if (part.scores[slot] === own) return
@@ -65,9 +65,9 @@ export class ScoreCounts {
     }
     const counts: ScoredCount[] = []
     await inTurns(await sortedInTurns(scores), (score) => {
-      const hash = hashOf(score)
-      const part = this.partOf(hash)
-      const slot = slotOf(part, score, hash)
+      const hash = computeHash(score)
+      const part = this.findPart(hash)
+      const slot = findSlot(part, score, hash)
       counts.push({
         score,
         good: part.goods[slot] ?? 0,
@@ -78,7 +78,7 @@ export class ScoreCounts {
     return counts
   }
 
-  private partOf(hash: number): Part {
+  private findPart(hash: number): Part {
     const part = this.parts[hash % PARTS]
     if (part === undefined) throw new RangeError('there is no such part')
     return part
@@ -100,7 +100,7 @@ const double = new Float64Array(1)
 const halves = new Uint32Array(double.buffer)
 
 /** A number from 0 to below 2^32 that depends on all bits. */
-function hashOf(score: number): number {
+function computeHash(score: number): number {
   double[0] = score
   const [low = 0, high = 0] = halves
   const mixed = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high, 0xc2b2ae35)
@@ -109,7 +109,7 @@ function hashOf(score: number): number {
 }
 
 /** The slot with this score, or the free one where it belongs. */
-function slotOf({ slots, scores }: Part, score: number, hash: number): number {
+function findSlot({ slots, scores }: Part, score: number, hash: number): number {
   let slot = (hash >>> PART_BITS) & (slots - 1)
   for (;;) {
     const own = scores[slot] ?? Number.NaN
@@ -122,7 +122,7 @@ function larger(part: Part): Part {
   const twice = newPart(2 * part.slots)
   for (const [old, score] of part.scores.entries()) {
     if (Number.isNaN(score)) continue
-    const slot = slotOf(twice, score, hashOf(score))
+    const slot = findSlot(twice, score, computeHash(score))
     twice.scores[slot] = score
     twice.pds[slot] = part.pds[old] ?? 0
     twice.goods[slot] = part.goods[old] ?? 0

@@ -45,9 +45,38 @@ export function betaQuantile(p: number, a: number, b: number): number {
   return x
 }
 
-/** Share of a chi-squared distribution above a value. */
-export function chiSquaredAbove(chi2: number, degreesOfFreedom: number): number {
-  return gammaAbove(degreesOfFreedom / 2, chi2 / 2)
+/**
+ * Probability that a chi-squared variable is at least `value`.
+ *
+ * With 0 degrees of freedom the variable is 0.
+ *
+ * @param value 0 or more
+ * @param degrees of freedom, 0 or more
+ * @source M. Abramowitz and I. Stegun, Handbook of Mathematical Functions, 26.4 and 6.5
+ */
+export function chiSquaredTail(value: number, degrees: number): number {
+  if (value <= 0) return 1
+  if (degrees === 0 || value === Number.POSITIVE_INFINITY) return 0
+  return gammaAbove(degrees / 2, value / 2)
+}
+
+/**
+ * The value that a chi-squared variable exceeds with this probability.
+ *
+ * @param probability above 0 and below 1
+ */
+export function chiSquaredQuantile(probability: number, degrees: number): number {
+  if (degrees === 0) return 0
+  let low = 0
+  let high = degrees + 1
+  while (chiSquaredTail(high, degrees) > probability) high *= 2
+  // Halving ends when no double lies between the ends.
+  for (;;) {
+    const middle = (low + high) / 2
+    if (middle <= low || middle >= high) return middle
+    if (chiSquaredTail(middle, degrees) > probability) low = middle
+    else high = middle
+  }
 }
 
 /** Probability that a standard normal value lies at least so far from 0, on either side. */
@@ -154,7 +183,8 @@ function gammaAbove(a: number, x: number): number {
     c = notZero(b + part / c)
     const change = d * c
     fraction *= change
-    if (Math.abs(change - 1) < EPSILON) break
+    // One step of a double beside 1 is no change, either.
+    if (Math.abs(change - 1) < 4 * EPSILON) break
   }
   return factor * fraction
 }

@@ -2,7 +2,7 @@ import { jeffreysInterval } from './calibration.ts'
 import { inTurns } from './in-turns.ts'
 
 /** An account with a month of booking; days in UTC. */
-export interface VintageAccount {
+interface VintageAccount {
   readonly bookedAtMs: number
   /** Until when it was observed. */
   readonly asOfMs: number
@@ -71,7 +71,7 @@ export class VintageTally {
 
   /** The vintages of what was added, by month of booking. It gives way to the event loop. */
   async vintages(): Promise<Vintage[]> {
-    const intervalOf = rememberedIntervals()
+    const computeInterval = rememberedIntervals()
     const vintages: Vintage[] = []
     const sorted = [...this.cohorts].sort(([a], [b]) => (a < b ? -1 : 1))
     for (const [cohort, { n, observed, bad }] of sorted) {
@@ -82,7 +82,7 @@ export class VintageTally {
         observed,
         (seen, month) => {
           const bads = bad[month] ?? 0
-          const interval = seen === 0 ? null : intervalOf(bads, seen)
+          const interval = seen === 0 ? null : computeInterval(bads, seen)
           values.push(seen === 0 ? null : bads / seen)
           low.push(interval?.low ?? null)
           high.push(interval?.high ?? null)
