@@ -14,8 +14,8 @@ class ConsoleCookie {
   constructor(name: string, sameSite: SameSite) {
     this.name = name
     this.sameSite = sameSite
-    this.plain = patternOf(name)
-    this.secure = patternOf(`__Secure-${name}`)
+    this.plain = makePattern(name)
+    this.secure = makePattern(`__Secure-${name}`)
   }
 
   /**
@@ -42,7 +42,7 @@ class ConsoleCookie {
   }
 }
 
-function patternOf(name: string): RegExp {
+function makePattern(name: string): RegExp {
   return new RegExp(`(?:^|;)\\s*${name}=([^;\\s]*)`)
 }
 

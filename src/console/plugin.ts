@@ -1,11 +1,12 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import fastifyStatic from '@fastify/static'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { ANYONE } from '../access/caller.ts'
-import type { SignOnService } from '../auth/oidc/service.ts'
-import type { AuthService } from '../auth/service.ts'
+import { ANYONE } from '../http/access/caller.ts'
 import { notFoundHandler } from '../http/not-found.ts'
-import type { Asset } from './assets.ts'
-import { openConsoleFiles } from './files-thread.ts'
+import type { SignOnService } from '../identity/auth/oidc/service.ts'
+import type { AuthService } from '../identity/auth/service.ts'
 import { sessionRoutes } from './routes.ts'
 import { ConsoleSession } from './session.ts'
 import { consoleSignOnRoutes } from './sign-on-routes.ts'
@@ -23,13 +24,16 @@ const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
+  "font-src 'self'",
   "connect-src 'self'",
   "img-src 'self' data:",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
-const YEAR_SEC = 31_536_000
+/** Names that the build gives. */
+const NAME = /^\w[\w.-]*$/
+const NOT_BUILT = 'The console is not built. Run npm ci with development tools, then try again.\n'
 
 /**
  * Serves the console at `/console` to anyone and redirects browsers there from `/`. The page reads
@@ -38,7 +42,6 @@ const YEAR_SEC = 31_536_000
  */
 export const consolePlugin = fastifyPlugin<ConsoleOptions>(
   async (app, { auth, signOn, publicUrl }) => {
-    const files = openConsoleFiles()
     await app.register(async (scope) => {
       scope.addHook('onRoute', (route) => {
         route.schema = { ...route.schema, hide: true }
@@ -52,17 +55,22 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
       await scope.register(consoleSignOnRoutes, { auth, signOn, session, publicUrl })
 
       const config = { operation: 'console.page', access: ANYONE } as const
-      scope.get('/console', { config, exposeHeadRoute: true }, async (request, reply) => {
-        const { page, pageVersion } = await files()
+      const sendPage = async (request: FastifyRequest, reply: FastifyReply) => {
+        const page = await readPage()
+        if (page === null) return reply.code(503).type('text/plain').send(NOT_BUILT)
         reply.headers({
           'content-security-policy': PAGE_POLICY,
           'referrer-policy': 'no-referrer',
           'cross-origin-opener-policy': 'same-origin',
-          // Browsers revalidate each time and get a 304, so a new release never meets an old page.
+          // Browsers ask each time, so a new release never meets an old page.
           'cache-control': 'no-cache',
         })
-        return send(request, reply, page, pageVersion)
-      })
+        const [path = ''] = request.url.split('?')
+        return reply.type('text/html; charset=utf-8').send(pageAt(page, path))
+      }
+      scope.get('/console', { config, exposeHeadRoute: true }, sendPage)
+      // The page itself knows which of its addresses there are.
+      scope.get('/console/*', { config, exposeHeadRoute: true }, sendPage)
       // A person who opens the bare address wants the console. Programs get the 404 of an unknown
       // path.
       scope.get('/', { config, exposeHeadRoute: true }, (request, reply) => {
@@ -72,16 +80,20 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
         } else reply.redirect('console', 302)
       })
       scope.get('/console/', { config }, (_request, reply) => reply.redirect('../console', 308))
-      scope.get<{ Params: { version: string; name: string } }>(
-        '/console/assets/:version/:name',
+      // Names change with the contents, so browsers keep them for good.
+      await scope.register(fastifyStatic, {
+        root: `${DIST}assets`,
+        serve: false,
+        preCompressed: true,
+        immutable: true,
+        maxAge: '365d',
+      })
+      scope.get<{ Params: { name: string } }>(
+        '/console/assets/:name',
         { config: { operation: 'console.asset', access: ANYONE }, exposeHeadRoute: true },
-        async (request, reply) => {
-          const { version, assets } = await files()
-          const { params } = request
-          const asset = params.version === version ? assets.get(params.name) : undefined
-          if (asset === undefined) return notFoundHandler(request, reply)
-          reply.header('cache-control', `public, max-age=${YEAR_SEC}, immutable`)
-          return send(request, reply, asset, version)
+        (request, reply) => {
+          const { name } = request.params
+          return NAME.test(name) ? reply.sendFile(name) : notFoundHandler(request, reply)
         },
       )
     })
@@ -89,24 +101,27 @@ export const consolePlugin = fastifyPlugin<ConsoleOptions>(
   { name: 'console', dependencies: ['auth'], fastify: '5.x' },
 )
 
-/** Sends an asset in an encoding that the browser accepts, or 304 if the browser has it. */
-function send(
-  { headers }: Pick<FastifyRequest, 'headers'>,
-  reply: FastifyReply,
-  asset: Asset,
-  version: string,
-): FastifyReply {
-  const takesGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(
-    headers['accept-encoding'] ?? '',
-  )
-  // One tag for each encoding, because their bytes differ.
-  const tag = takesGzip ? `"${version}-gzip"` : `"${version}"`
-  reply.headers({ vary: 'accept-encoding', etag: tag })
-  const known = (headers['if-none-match'] ?? '').split(',').map((one) => one.trim())
-  if (known.includes(tag) || known.includes(`W/${tag}`)) {
-    return reply.code(304).send()
+/** The files that `build.mjs` makes. */
+const DIST = fileURLToPath(new URL('./dist/', import.meta.url))
+
+/** The HTML page of the console as it was built; null if it was not. */
+async function readPage(): Promise<string | null> {
+  try {
+    return await readFile(`${DIST}index.html`, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
   }
-  reply.type(asset.contentType)
-  if (!takesGzip) return reply.send(asset.plain)
-  return reply.header('content-encoding', 'gzip').send(asset.gzipped)
+}
+
+/**
+ * The page for an address of the console. Its files have relative addresses, so that a proxy may
+ * serve the service under any path: they begin as far up as the address is deep.
+ *
+ * @param path of the request, such as `/console/deployments/dep_1`
+ */
+function pageAt(page: string, path: string): string {
+  const depth = path.split('/').length - 2
+  const folder = depth === 0 ? 'console/assets/' : `${'../'.repeat(depth - 1)}assets/`
+  return page.replaceAll('"./assets/', `"${folder}`)
 }

@@ -3,13 +3,13 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LoginRequest, TokenResult } from '../../schemas/auth.ts'
 import { errorResponses } from '../../schemas/errors.ts'
-import { ANYONE } from '../access/caller.ts'
-import { forbidStoring } from '../auth/plugin.ts'
-import type { AuthService, Session } from '../auth/service.ts'
-import { tokensOf } from '../auth/tokens.ts'
 import { AppError } from '../errors.ts'
-import { bodyLimitOf } from '../http/body-limit.ts'
+import { ANYONE } from '../http/access/caller.ts'
+import { readBodyLimit } from '../http/body-limit.ts'
 import { clientNetwork } from '../http/client-network.ts'
+import { forbidStoring } from '../identity/auth/plugin.ts'
+import type { AuthService, Session } from '../identity/auth/service.ts'
+import { readTokens } from '../identity/auth/tokens.ts'
 import type { ConsoleSession } from './session.ts'
 
 interface SessionRouteOptions {
@@ -33,7 +33,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
   app,
   { auth, session },
 ) => {
-  const bodyLimit = bodyLimitOf(app, BODY_BYTES_MAX)
+  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
   const response = { 200: AccessToken, ...errorResponses(400, 401, 413, 415) }
 
   app.post(
@@ -47,7 +47,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
       const clientAddress = clientNetwork(request.ip)
       const started = await auth.login({ ...request.body, clientAddress })
       // The new cookie replaces the former one, so its session could not be ended later.
-      const former = session.tokenOf(request)
+      const former = session.readToken(request)
       if (former !== null) await auth.logout(former)
       return sendSession(request, reply, started)
     },
@@ -63,7 +63,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
     async (request, reply) => {
       forbidStoring(reply)
       try {
-        const presented = session.tokenOf(request) ?? ''
+        const presented = session.readToken(request) ?? ''
         return sendSession(request, reply, await auth.refresh(presented))
       } catch (error) {
         if (error instanceof AppError && error.code === 'invalid_refresh_token') {
@@ -84,7 +84,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
     async (request, reply) => {
       // The browser forgets the session even if ending it fails.
       session.forget(request, reply)
-      const presented = session.tokenOf(request)
+      const presented = session.readToken(request)
       if (presented !== null) await auth.logout(presented)
       return reply.code(204).send(null)
     },
@@ -92,7 +92,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
 
   function sendSession(request: FastifyRequest, reply: FastifyReply, started: Session) {
     session.keep(request, reply, started.refreshToken)
-    const { refresh_token: _, ...shown } = tokensOf(app, started)
+    const { refresh_token: _, ...shown } = readTokens(app, started)
     return shown
   }
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { forbidStoring } from '../auth/plugin.ts'
-import { REFRESH_TOKEN_LIFE_MS } from '../auth/service.ts'
+import { forbidStoring } from '../identity/auth/plugin.ts'
+import { REFRESH_TOKEN_LIFE_MS } from '../identity/auth/service.ts'
 import { SESSION_COOKIE } from './cookie.ts'
 
 /** The session of a browser: its cookie. */
@@ -18,7 +18,7 @@ export class ConsoleSession {
   }
 
   /** The refresh token that the browser has, or null. */
-  tokenOf(request: FastifyRequest): string | null {
+  readToken(request: FastifyRequest): string | null {
     return SESSION_COOKIE.valueIn(request, this.isSecure(request))
   }
 

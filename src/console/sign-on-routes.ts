@@ -2,16 +2,16 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
-import { ANYONE } from '../access/caller.ts'
-import { signOnRefusalOf, signOnRefused } from '../auth/oidc/refusals.ts'
-import { SIGN_ON_LIFE_SEC, type SignOnService } from '../auth/oidc/service.ts'
-import { forbidStoring } from '../auth/plugin.ts'
-import { refreshTokenHashOf } from '../auth/refresh-tokens.ts'
-import type { AuthService } from '../auth/service.ts'
 import { AppError } from '../errors.ts'
+import { ANYONE } from '../http/access/caller.ts'
 import { clientNetwork } from '../http/client-network.ts'
-import { errorFacts } from '../http/error-facts.ts'
+import { findSignOnRefusal, signOnRefused } from '../identity/auth/oidc/refusals.ts'
+import { SIGN_ON_LIFE_SEC, type SignOnService } from '../identity/auth/oidc/service.ts'
+import { forbidStoring } from '../identity/auth/plugin.ts'
+import { hashRefreshToken } from '../identity/auth/refresh-tokens.ts'
+import type { AuthService } from '../identity/auth/service.ts'
 import { systemClock } from '../platform/clock.ts'
+import { errorFacts } from '../platform/error-facts.ts'
 import { LogThrottle } from '../platform/log-throttle.ts'
 import { SIGN_ON_COOKIE } from './cookie.ts'
 import type { ConsoleSession } from './session.ts'
@@ -26,7 +26,7 @@ interface ConsoleSignOnOptions {
 const Methods = Type.Object({ sign_on: Type.Boolean(), password: Type.Boolean() })
 const TEXT_CHARS_MAX = 8192
 const Text = Type.Optional(Type.String({ maxLength: TEXT_CHARS_MAX }))
-/** What an identity provider may send; further parameters are its own. */
+/** Parameters that an identity provider may send; further parameters are its own. */
 const CallbackQuery = Type.Object({ code: Text, state: Text, iss: Text, error: Text })
 
 /**
@@ -44,12 +44,12 @@ export const consoleSignOnRoutes: FastifyPluginAsyncTypebox<ConsoleSignOnOptions
    * @throws the error if it has no reason that a person can understand
    */
   const refusedAt = (error: unknown): string => {
-    const refusal = signOnRefusalOf(error)
-    if (refusal !== null) return `../console#/sign-in/${refusal}`
+    const refusal = findSignOnRefusal(error)
+    if (refusal !== null) return `sign-in?refused=${refusal}`
     if (!(error instanceof AppError)) throw error
     const count = throttle.hit(error.code)
     if (count > 0) app.log.error({ err: errorFacts(error), count }, 'a sign-on failed')
-    return `../console#/sign-in/${error.code}`
+    return `sign-in?refused=${error.code}`
   }
 
   app.get(
@@ -72,11 +72,11 @@ export const consoleSignOnRoutes: FastifyPluginAsyncTypebox<ConsoleSignOnOptions
       // Another site could send the browser here unasked: then the console's page shows its button.
       if (isFromElsewhere(request)) return leave(reply, '../console')
       try {
-        const former = session.tokenOf(request)
+        const former = session.readToken(request)
         const { url, flow } = await signOn.begin(
           'console',
           `${publicUrl}/console/callback`,
-          former === null ? null : refreshTokenHashOf(former),
+          former === null ? null : hashRefreshToken(former),
         )
         const isSecure = session.isSecure(request)
         const maxAgeSec = SIGN_ON_LIFE_SEC
@@ -102,12 +102,12 @@ export const consoleSignOnRoutes: FastifyPluginAsyncTypebox<ConsoleSignOnOptions
       reply.header('set-cookie', SIGN_ON_COOKIE.header('', { maxAgeSec: 0, isSecure }))
       try {
         if (flow === null) throw signOnRefused('flow')
-        const answer = answerOf(request.query)
+        const answer = readAnswer(request.query)
         const started = await signOn.finish({ use: 'console', flow, answer, clientAddress })
         const { formerTokenHash } = started
         // The browser forgets that session now, so it could not be ended later.
         if (formerTokenHash !== null) {
-          await auth.endSessionOf(formerTokenHash, 'another sign-in took its place')
+          await auth.endSessionByToken(formerTokenHash, 'another sign-in took its place')
         }
         session.keep(request, reply, started.refreshToken)
         return leave(reply, '../console')
@@ -118,14 +118,16 @@ export const consoleSignOnRoutes: FastifyPluginAsyncTypebox<ConsoleSignOnOptions
   )
 }
 
-/** Whether a page of another origin sends the browser; programs and old browsers do not tell. */
+/**
+ * Tells whether a page of another origin sends the browser; programs and old browsers do not tell.
+ */
 function isFromElsewhere({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site']
   return site === 'cross-site' || site === 'same-site'
 }
 
 /** @throws AppError `sign_on_refused` for an answer without a code */
-function answerOf({ code, state = '', iss, error }: Static<typeof CallbackQuery>) {
+function readAnswer({ code, state = '', iss, error }: Static<typeof CallbackQuery>) {
   if (error !== undefined) throw signOnRefused('access_denied')
   if (code === undefined) throw signOnRefused('code')
   return { code, state, iss }

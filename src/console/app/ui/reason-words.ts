@@ -1,20 +1,24 @@
 // What the console reads from the part of a card that explains its scores. Cards of earlier
 // versions may hold anything there, so nothing is taken for granted.
-import { count, number, when } from './format.ts'
-import type { Spec } from './types.ts'
+import type { Schemas } from '../api/types.ts'
+import { when } from './dates.ts'
+import { number, whole } from './figures.ts'
+
+type Spec = Schemas['ScorecardSpec']
 
 /** Texts by language tag. */
 export type Texts = Readonly<Record<string, string>>
 
 const TAG = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/
 
-/** Whether a card can give reasons. */
-export function hasReasons({ reasons }: Spec): boolean {
-  return isObject(reasons) && reasons['version'] === 1
+/** Tells whether a card can give reasons. */
+export function hasReasons(spec: Spec): boolean {
+  const rules = spec['reasons']
+  return isObject(rules) && rules['version'] === 1
 }
 
 /** Texts of a code or a label by language; a plain text has none. */
-export function textsOf(value: unknown): Texts {
+export function readTexts(value: unknown): Texts {
   if (!isObject(value)) return {}
   const texts = Object.entries(value).filter(
     (entry): entry is [string, string] => TAG.test(entry[0]) && typeof entry[1] === 'string',
@@ -23,14 +27,14 @@ export function textsOf(value: unknown): Texts {
 }
 
 /** Languages that a card has texts in, English first. */
-export function languagesOf(spec: Spec): string[] {
+export function listLanguages(spec: Spec): string[] {
   if (!hasReasons(spec)) return ['en']
   const texts = [
-    ...Object.values(isObject(spec.reason_codes) ? spec.reason_codes : {}),
+    ...Object.values(isObject(spec['reason_codes']) ? spec['reason_codes'] : {}),
     ...spec.features.map(({ label }) => label),
     ...spec.features.flatMap(({ bins }) => bins.map(({ label }) => label)),
   ]
-  const found = new Set(texts.flatMap((one) => Object.keys(textsOf(one))))
+  const found = new Set(texts.flatMap((one) => Object.keys(readTexts(one))))
   found.delete('en')
   return ['en', ...[...found].sort()]
 }
@@ -66,7 +70,7 @@ interface Method {
   readonly to?: string | null
 }
 
-/** What reasons are measured against, in words. */
+/** Returns what reasons are measured against, in words. */
 export function methodWords(reasons: Method): string {
   const { method, baseline_basis: basis, cutoff, population_n: n, from, to } = reasons
   // Averages of scored applications have an end of their period.
@@ -75,7 +79,7 @@ export function methodWords(reasons: Method): string {
     isOfCard ? DEVELOPMENT_MEANS : (METHODS[method] ?? method),
     ...(basis == null ? [] : [`basis ${basis.replaceAll('_', ' ')}`]),
     ...(cutoff == null ? [] : [`cut-off ${number(cutoff)}`]),
-    ...(n == null ? [] : [`${count(n)} applications`]),
+    ...(n == null ? [] : [`${whole(n)} applications`]),
     ...(to == null
       ? []
       : [`scored ${from == null ? 'until' : `from ${when(from)} to`} ${when(to)}`]),
@@ -86,4 +90,19 @@ export function methodWords(reasons: Method): string {
 /** The method of a card for a list of baselines. */
 export function methodName(method: string): string {
   return METHODS[method] ?? method
+}
+
+/** The label of a bin for people: the English one, else any; null where the card has none. */
+export function binLabel(bin: object): string | null {
+  const label = 'label' in bin ? bin.label : undefined
+  if (typeof label === 'string') return label
+  const texts = readTexts(label)
+  return texts['en'] ?? Object.values(texts)[0] ?? null
+}
+
+/** The text of a reason code in a language, else in English; the code where the card has none. */
+export function codeText(spec: Spec, code: string, lang: string): string {
+  const codes = spec['reason_codes']
+  const texts = isObject(codes) && Object.hasOwn(codes, code) ? readTexts(codes[code]) : {}
+  return texts[lang] ?? texts['en'] ?? code
 }

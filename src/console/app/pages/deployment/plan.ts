@@ -1,20 +1,27 @@
-import { SHARE_MAX, SHARE_MIN } from './contract.ts'
-import { pct } from './format.ts'
-import { championPct } from './shares.ts'
-import type { Challenger, Deployment, ListedModel } from './types.ts'
+import { championPct, type Deployment } from '../../api/deployments.ts'
+import type { Schemas } from '../../api/types.ts'
+import { SHARE_MAX, SHARE_MIN } from '../../contract.ts'
+import { number, pct, readNumber } from '../../ui/figures.ts'
+import { withVersion } from '../../ui/names.ts'
+
+type Challenger = Schemas['ActiveChallenger']
 
 /** A change that a user can make to a deployment. */
 export type Change =
   | { readonly kind: 'add' | 'shadow' | 'rollback' | 'switch' | 'strict' | 'approval' }
+  | { readonly kind: 'cutoff'; readonly value?: number }
   | { readonly kind: 'share' | 'remove' | 'promote'; readonly challenger: Challenger }
 
 /** The user's inputs. */
 export interface Inputs {
-  readonly model: ListedModel | null
+  readonly model: Schemas['ListedModel'] | null
   readonly share: string
+  readonly cutoff: string
   readonly reason: string
-  /** Whether a rollback is not to wait for approval. */
+  /** True if a rollback is not to wait for approval. */
   readonly isEmergency: boolean
+  /** True if it is known that callers must begin to send features. */
+  readonly acceptsFeatures: boolean
 }
 
 /** One property that the change alters. */
@@ -40,8 +47,8 @@ export interface Plan {
 }
 
 /** Shows the effects of a change before the user confirms it. */
-export function planOf(deployment: Deployment, change: Change, inputs: Inputs): Plan {
-  const draft = draftOf(deployment, change, inputs)
+export function makePlan(deployment: Deployment, change: Change, inputs: Inputs): Plan {
+  const draft = draftChange(deployment, change, inputs)
   const effects = draft.after === null ? [] : effectsBetween(deployment, draft.after)
   const total = (draft.after ?? deployment).challengers.reduce(
     (sum, one) => sum + one.traffic_pct,
@@ -57,31 +64,33 @@ export function planOf(deployment: Deployment, change: Change, inputs: Inputs): 
 
 type Draft = Omit<Plan, 'effects'> & { readonly after: Deployment | null }
 
-function draftOf(deployment: Deployment, change: Change, inputs: Inputs): Draft {
+function draftChange(deployment: Deployment, change: Change, inputs: Inputs): Draft {
   switch (change.kind) {
     case 'add':
-      return additionOf(deployment, inputs)
+      return planAddition(deployment, inputs)
     case 'share':
-      return shareChangeOf(deployment, change.challenger, inputs)
+      return planShareChange(deployment, change.challenger, inputs)
     case 'remove':
-      return removalOf(deployment, change.challenger)
+      return planRemoval(deployment, change.challenger)
     case 'shadow':
-      return modeChangeOf(deployment)
+      return planModeChange(deployment)
     case 'promote':
-      return promotionOf(deployment, change.challenger, inputs)
+      return planPromotion(deployment, change.challenger, inputs)
     case 'rollback':
-      return rollbackOf(deployment, inputs)
+      return planRollback(deployment, inputs)
     case 'switch':
-      return activationOf(deployment)
+      return planActivation(deployment)
     case 'strict':
-      return strictnessOf(deployment)
+      return planStrictness(deployment)
     case 'approval':
-      return approvalOf(deployment)
+      return planApproval(deployment)
+    case 'cutoff':
+      return planCutoffChange(deployment, inputs)
   }
 }
 
-function additionOf(deployment: Deployment, { model, share: text }: Inputs): Draft {
-  const { share, fault } = shareOf(text)
+function planAddition(deployment: Deployment, { model, share: text }: Inputs): Draft {
+  const { share, fault } = readShare(text)
   const draft = { title: 'Add a challenger', confirm: 'Add the challenger', notes: [], fault }
   if (model === null || share === null) return { ...draft, request: null, after: null }
   const added: Challenger = {
@@ -104,9 +113,9 @@ function additionOf(deployment: Deployment, { model, share: text }: Inputs): Dra
   }
 }
 
-function shareChangeOf(deployment: Deployment, challenger: Challenger, inputs: Inputs): Draft {
-  const { share, fault } = shareOf(inputs.share)
-  const title = `Share of ${nameOf(challenger)}`
+function planShareChange(deployment: Deployment, challenger: Challenger, inputs: Inputs): Draft {
+  const { share, fault } = readShare(inputs.share)
+  const title = `Share of ${withVersion(challenger.model_name, challenger.model_version)}`
   const draft = { title, confirm: 'Change the share', notes: [], fault }
   if (share === null) return { ...draft, request: null, after: null }
   const challengers = deployment.challengers.map((one) =>
@@ -123,9 +132,9 @@ function shareChangeOf(deployment: Deployment, challenger: Challenger, inputs: I
   }
 }
 
-function removalOf(deployment: Deployment, { id, ...challenger }: Challenger): Draft {
+function planRemoval(deployment: Deployment, { id, ...challenger }: Challenger): Draft {
   return {
-    title: `Remove ${nameOf(challenger)}`,
+    title: `Remove ${withVersion(challenger.model_name, challenger.model_version)}`,
     confirm: 'Remove the challenger',
     notes: [],
     fault: null,
@@ -137,7 +146,7 @@ function removalOf(deployment: Deployment, { id, ...challenger }: Challenger): D
   }
 }
 
-function modeChangeOf(deployment: Deployment): Draft {
+function planModeChange(deployment: Deployment): Draft {
   const isShadow = !deployment.shadow_mode
   return {
     title: isShadow ? 'Switch shadow mode on' : 'Switch to a live split',
@@ -149,18 +158,24 @@ function modeChangeOf(deployment: Deployment): Draft {
   }
 }
 
-function promotionOf(deployment: Deployment, challenger: Challenger, inputs: Inputs): Draft {
+function planPromotion(deployment: Deployment, challenger: Challenger, inputs: Inputs): Draft {
   const { champion_model: champion } = deployment
   const reason = inputs.reason.trim()
   return {
-    title: `Promote ${nameOf(challenger)}`,
+    title: `Promote ${withVersion(challenger.model_name, challenger.model_version)}`,
     confirm: 'Make it the champion',
-    notes: [`${modelName(champion)} is archived, unless it is the champion of another deployment.`],
+    notes: [
+      `${withVersion(champion.name, champion.version)} is archived, unless it is the champion of another deployment.`,
+    ],
     fault: null,
     request: {
       method: 'POST',
-      path: `${pathOf(deployment)}/promote`,
-      body: { challenger_id: challenger.id, ...(reason !== '' && { reason }) },
+      path: `${makePath(deployment)}/promote`,
+      body: {
+        challenger_id: challenger.id,
+        ...(reason !== '' && { reason }),
+        ...(inputs.acceptsFeatures && { accept_features: true }),
+      },
     },
     after: withChampion(deployment, {
       id: challenger.model_id,
@@ -170,14 +185,14 @@ function promotionOf(deployment: Deployment, challenger: Challenger, inputs: Inp
   }
 }
 
-function rollbackOf(deployment: Deployment, inputs: Inputs): Draft {
+function planRollback(deployment: Deployment, inputs: Inputs): Draft {
   const { previous_champion_model: previous, champion_model: champion } = deployment
   const reason = inputs.reason.trim()
   const draft = {
     title: 'Roll back',
     confirm: 'Roll back',
     notes: [
-      `${modelName(champion)} is archived, unless it is the champion of another deployment. The audit log keeps the reason.`,
+      `${withVersion(champion.name, champion.version)} is archived, unless it is the champion of another deployment. The audit log keeps the reason.`,
       ...(inputs.isEmergency
         ? [
             'Changes that were approved since it became the champion end, too. The audit log names them.',
@@ -191,7 +206,7 @@ function rollbackOf(deployment: Deployment, inputs: Inputs): Draft {
   }
   const request = {
     method: 'POST',
-    path: `${pathOf(deployment)}/rollback`,
+    path: `${makePath(deployment)}/rollback`,
     body: { reason, ...(inputs.isEmergency && { emergency: true }) },
   } as const
   return {
@@ -202,7 +217,7 @@ function rollbackOf(deployment: Deployment, inputs: Inputs): Draft {
   }
 }
 
-function activationOf(deployment: Deployment): Draft {
+function planActivation(deployment: Deployment): Draft {
   const isActive = !deployment.is_active
   return {
     title: isActive ? 'Switch the deployment on' : 'Switch the deployment off',
@@ -211,12 +226,12 @@ function activationOf(deployment: Deployment): Draft {
       ? []
       : ['Every scoring request gets a 404 until the deployment is switched on again.'],
     fault: null,
-    request: { method: 'PATCH', path: pathOf(deployment), body: { is_active: isActive } },
+    request: { method: 'PATCH', path: makePath(deployment), body: { is_active: isActive } },
     after: { ...deployment, is_active: isActive },
   }
 }
 
-function strictnessOf(deployment: Deployment): Draft {
+function planStrictness(deployment: Deployment): Draft {
   const isStrict = !deployment.strict_mode
   return {
     title: isStrict ? 'Make the deployment strict' : 'Make the deployment lenient',
@@ -225,33 +240,51 @@ function strictnessOf(deployment: Deployment): Draft {
       ? ['Requests that lack features, or contain unknown ones, get a 422 and no score.']
       : ['A request can still ask for strict mode.'],
     fault: null,
-    request: { method: 'PATCH', path: pathOf(deployment), body: { strict_mode: isStrict } },
+    request: { method: 'PATCH', path: makePath(deployment), body: { strict_mode: isStrict } },
     after: { ...deployment, strict_mode: isStrict },
   }
 }
 
-function approvalOf(deployment: Deployment): Draft {
+function planApproval(deployment: Deployment): Draft {
   const isRequired = !deployment.require_approval
   return {
-    title: isRequired ? 'Require approval' : 'Require approval no longer',
-    confirm: isRequired ? 'Require it' : 'Require it no longer',
+    title: isRequired ? 'Require approval' : 'Stop requiring approval',
+    confirm: isRequired ? 'Require it' : 'Stop requiring it',
     notes: isRequired
       ? [
-          'Changes of models, traffic and activity then wait for a second owner or admin. Switching this off again waits, too.',
+          'Changes of models, traffic, reasons, alarm, cut-off and activity then wait for a second owner or admin. Switching this off again waits, too. A name, strict mode and a development sample wait for nobody, nor does a rollback in an emergency, where it is allowed.',
         ]
       : [],
     fault: null,
-    request: { method: 'PATCH', path: pathOf(deployment), body: { require_approval: isRequired } },
+    request: {
+      method: 'PATCH',
+      path: makePath(deployment),
+      body: { require_approval: isRequired },
+    },
     after: { ...deployment, require_approval: isRequired },
   }
 }
 
-function pathOf({ slug }: Deployment): string {
-  return `v1/deployments/${slug}`
+function planCutoffChange(deployment: Deployment, { cutoff: text }: Inputs): Draft {
+  const cutoff = text.trim() === '' ? null : readNumber(text)
+  const fault =
+    text.trim() !== '' && cutoff === null ? 'A cut-off is a score, as 460 or 460,5.' : null
+  return {
+    title: 'Cut-off of the lender',
+    confirm: 'Set the cut-off',
+    notes: ['Reports use it as the default. It never decides anything.'],
+    fault,
+    request: { method: 'PATCH', path: makePath(deployment), body: { cutoff } },
+    after: fault === null ? { ...deployment, cutoff } : null,
+  }
+}
+
+function makePath({ slug }: Deployment): string {
+  return `/v1/deployments/${slug}`
 }
 
 function trafficRequest(deployment: Deployment, body: object): Plan['request'] {
-  return { method: 'PATCH', path: `${pathOf(deployment)}/traffic`, body }
+  return { method: 'PATCH', path: `${makePath(deployment)}/traffic`, body }
 }
 
 function withChampion(deployment: Deployment, champion: Deployment['champion_model']): Deployment {
@@ -263,24 +296,13 @@ function withChampion(deployment: Deployment, champion: Deployment['champion_mod
   }
 }
 
-function shareOf(text: string): { share: number | null; fault: string | null } {
+function readShare(text: string): { share: number | null; fault: string | null } {
   if (text === '') return { share: null, fault: null }
-  const share = Number(text)
-  const isShare = Number.isFinite(share) && share >= SHARE_MIN && share <= SHARE_MAX
+  const share = readNumber(text)
+  const isShare = share !== null && share >= SHARE_MIN && share <= SHARE_MAX
   return isShare
     ? { share, fault: null }
     : { share: null, fault: `A share is a number from ${SHARE_MIN} to ${SHARE_MAX}.` }
-}
-
-function nameOf({
-  model_name: name,
-  model_version: version,
-}: Pick<Challenger, 'model_name' | 'model_version'>): string {
-  return `${name} ${version}`
-}
-
-function modelName({ name, version }: { name: string; version: string }): string {
-  return `${name} ${version}`
 }
 
 /** The differences between two states, in the order in which the dialog lists them. */
@@ -304,18 +326,22 @@ function described(deployment: Deployment): Map<string, string> {
       deployment.strict_mode ? 'are rejected' : 'are scored by defaults',
     ],
     ['Changes', deployment.require_approval ? 'need approval' : 'are made at once'],
-    ['Champion', modelName(champion)],
+    ['Cut-off of the lender', deployment.cutoff === null ? 'none' : number(deployment.cutoff)],
+    ['Champion', withVersion(champion.name, champion.version)],
     ['Champion answers', pct(championPct(deployment))],
     ...deployment.challengers.map(
       (one) =>
         [
-          `Challenger ${nameOf(one)}`,
+          `Challenger ${withVersion(one.model_name, one.model_version)}`,
           isShadow
             ? `scores silently (${pct(one.traffic_pct)} when live)`
             : `answers ${pct(one.traffic_pct)}`,
         ] as const,
     ),
     ['Challengers', isShadow ? 'score silently' : 'answer for their shares'],
-    ['A rollback would lead to', previous === undefined ? 'none' : modelName(previous)],
+    [
+      'A rollback would lead to',
+      previous === undefined ? 'none' : withVersion(previous.name, previous.version),
+    ],
   ])
 }

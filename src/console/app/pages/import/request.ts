@@ -1,9 +1,15 @@
+import type { FaultDetail } from '../../api/errors.ts'
+import { readNumber } from '../../ui/figures.ts'
+import { readGrades, type TypedGrade } from './grades.ts'
+
 /** Contents of the import form. */
 export interface ImportInputs {
   /** Texts of the fields by their API names; an empty text means that the field is absent. */
   readonly fields: Readonly<Record<string, string>>
   /** Texts of the files by their API names. */
   readonly files: Readonly<Record<string, string>>
+  /** As typed: name and lowest score. */
+  readonly grades: readonly TypedGrade[]
   /** Names of the selected boxes. */
   readonly ticked: ReadonlySet<string>
 }
@@ -11,33 +17,28 @@ export interface ImportInputs {
 /** The body of an import without its last brace, or the faults of the form. */
 type ImportOrder =
   | { readonly open: string; readonly faults: readonly [] }
-  | { readonly open: null; readonly faults: readonly OrderFault[] }
-
-interface OrderFault {
-  readonly path: string
-  readonly message: string
-}
+  | { readonly open: null; readonly faults: readonly FaultDetail[] }
 
 const TEXTS = ['name', 'version', 'target', 'tool', 'unseen', 'score_column'] as const
 const NUMBERS = ['base_points', 'intercept', 'tolerance'] as const
 const LISTS = ['categorical', 'comma_categories'] as const
 const SCALE_NUMBERS = ['pdo', 'base_score', 'rate'] as const
 /** JSON files are sent unchanged, because parsing and serialising could alter a number. */
-const JSON_FILES = ['splits', 'risk_grades'] as const
+const JSON_FILES = ['splits'] as const
 
 /** Converts a form to the fields of the API. */
-export function importOrderOf({ fields, files, ticked }: ImportInputs): ImportOrder {
-  const faults: OrderFault[] = []
+export function makeImportOrder({ fields, files, ticked, grades }: ImportInputs): ImportOrder {
+  const faults: FaultDetail[] = []
   const text = (name: string) => fields[name]?.trim() || undefined
-  const numberOf = (name: string, path = name) => {
+  const readField = (name: string, path = name) => {
     const given = text(name)
     if (given === undefined) return undefined
-    const value = Number(given)
-    if (Number.isFinite(value)) return value
-    faults.push({ path, message: 'is not a number: write decimals with a point' })
+    const value = readNumber(given)
+    if (value !== null) return value
+    faults.push({ path, message: `is not a number: ${given}` })
     return undefined
   }
-  const linesOf = (name: string) => {
+  const readLines = (name: string) => {
     const lines = (fields[name] ?? '').split('\n').map((line) => line.trim())
     const filled = lines.filter((line) => line !== '')
     return filled.length === 0 ? undefined : filled
@@ -45,22 +46,24 @@ export function importOrderOf({ fields, files, ticked }: ImportInputs): ImportOr
   const named = <Value>(names: readonly string[], read: (name: string) => Value) =>
     Object.fromEntries(names.map((name) => [name, read(name)]))
   const scaling = {
-    ...named(SCALE_NUMBERS, (name) => numberOf(name, `scaling.${name}`)),
+    ...named(SCALE_NUMBERS, (name) => readField(name, `scaling.${name}`)),
     // Stays text, so that a fraction such as 1/19 is not rounded.
     ...named(['odds', 'odds_direction'], text),
   }
+  const riskGrades = readGrades(grades, faults)
   const hasScale = Object.values(scaling).some((value) => value !== undefined)
   const probabilities = text('probabilities')
   const body = {
     card: files['card'] ?? '',
     ...named(TEXTS, text),
-    ...named(NUMBERS, numberOf),
-    ...named(LISTS, linesOf),
+    ...named(NUMBERS, readField),
+    ...named(LISTS, readLines),
     ...(ticked.has('no_comma_categories') && { comma_categories: [] }),
     ...(ticked.has('has_no_specials') && { has_no_specials: true }),
-    rename: renamed(linesOf('rename') ?? [], faults),
+    rename: renamed(readLines('rename') ?? [], faults),
     ...(probabilities !== undefined && probabilities !== 'scale' && { probabilities }),
     ...(hasScale && { scaling }),
+    ...(riskGrades.length > 0 && { risk_grades: riskGrades }),
     sample: files['sample'],
   }
   const raw = JSON_FILES.flatMap((name) => {
@@ -76,7 +79,7 @@ export function importOrderOf({ fields, files, ticked }: ImportInputs): ImportOr
 
 function renamed(
   lines: readonly string[],
-  faults: OrderFault[],
+  faults: FaultDetail[],
 ): Readonly<Record<string, string>> | undefined {
   if (lines.length === 0) return undefined
   const pairs = lines.map((line): [string, string] => {

@@ -19,7 +19,7 @@ export function readJsonLines(text: string): JsonLines {
 }
 
 /** The line of a path; a missing value has the line of the nearest value that contains it. */
-export function lineOf({ lineByPath }: JsonLines, path: string): number {
+export function findLine({ lineByPath }: JsonLines, path: string): number {
   let rest = path.replace(/^spec(?:\.|(?=\[)|$)/, '')
   for (;;) {
     const line = lineByPath.get(rest)

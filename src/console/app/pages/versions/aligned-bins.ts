@@ -1,11 +1,19 @@
-import type { Feature } from './types.ts'
+/** A feature as far as it is compared. */
+interface Feature {
+  readonly type: string
+  readonly bins: readonly {
+    readonly range?: string
+    readonly value?: string
+    readonly points: number
+  }[]
+}
 
 /** A range of values, or a category, with the points of both versions of a card. */
 export interface AlignedBin {
   readonly value: string
   /**
-   * What a value gets. Null where the version has no bin for it, which gives 0 points; a category
-   * without a bin of its own gets the points of the Missing bin.
+   * Points that a value gets. Null where the version has no bin for it, which gives 0 points; a
+   * category without a bin of its own gets the points of the Missing bin.
    */
   readonly points: number | null
   readonly otherPoints: number | null
@@ -44,22 +52,24 @@ interface Edge {
 
 const RANGE = /^\s*([[(])\s*([^,\s]+)\s*,\s*([^,\s]+)\s*([\])])\s*$/
 
-function intervalsOf(feature: Feature | null): Interval[] {
+function listIntervals(feature: Feature | null): Interval[] {
   return (feature?.bins ?? []).flatMap(({ range = '', points }) => {
     const [, open, low, high, close] = RANGE.exec(range) ?? []
     if (low === undefined || high === undefined) return []
     const isLowIn = open === '['
-    return [{ low: numberOf(low), isLowIn, high: numberOf(high), isHighIn: close === ']', points }]
+    return [
+      { low: readNumber(low), isLowIn, high: readNumber(high), isHighIn: close === ']', points },
+    ]
   })
 }
 
-function numberOf(text: string): number {
+function readNumber(text: string): number {
   if (/^[+]?inf(inity)?$/i.test(text)) return Number.POSITIVE_INFINITY
   return /^-inf(inity)?$/i.test(text) ? Number.NEGATIVE_INFINITY : Number(text)
 }
 
 function alignedRanges(one: Feature | null, other: Feature | null): AlignedBin[] {
-  const [ofOne, ofOther] = [intervalsOf(one), intervalsOf(other)]
+  const [ofOne, ofOther] = [listIntervals(one), listIntervals(other)]
   const edges = [...ofOne, ...ofOther].flatMap(({ low, isLowIn, high, isHighIn }): Edge[] => [
     { at: low, isAfter: !isLowIn },
     { at: high, isAfter: isHighIn },

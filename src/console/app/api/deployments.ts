@@ -1,0 +1,87 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
+import { withVersion } from '../ui/names.ts'
+import { api, readData } from './client.ts'
+import { queries } from './state.ts'
+import type { Schemas } from './types.ts'
+
+/** Keys of what a change of a deployment alters. */
+export const DEPLOYMENT_CHANGES = [
+  '/v1/deployments/{slug}',
+  '/v1/deployments/{slug}/history',
+  '/v1/deployments/{slug}/stability/alarm',
+  '/v1/change-requests',
+  '/v1/overview',
+  '/v1/audit-log',
+]
+
+const REFRESH_MS = 10_000
+
+/** The deployment that the address names, and the part after it. */
+export function useSlug(): string {
+  const { slug = '' } = useParams({ strict: false }) as { slug?: string }
+  return slug
+}
+
+export function useDeployment(slug: string) {
+  return useQuery({
+    queryKey: ['/v1/deployments/{slug}', slug],
+    queryFn: ({ signal }) =>
+      readData(api.GET('/v1/deployments/{slug}', { params: { path: { slug } }, signal })),
+    refetchInterval: REFRESH_MS,
+  })
+}
+
+/** Asks again for all that a change alters, when somebody else has changed the deployment. */
+export function useFreshChanges({ data }: { data: Deployment | undefined }): void {
+  const known = useRef<Deployment | undefined>(undefined)
+  useEffect(() => {
+    const { current: before } = known
+    known.current = data
+    if (data === undefined || before?.id !== data.id) return
+    if (before.cache_version === data.cache_version) return
+    for (const key of DEPLOYMENT_CHANGES) void queries.invalidateQueries({ queryKey: [key] })
+  }, [data])
+}
+
+/**
+ * A model with its card, which never changes.
+ *
+ * @param isKept whether the former model is shown until another has been loaded
+ */
+export function useModel(id: string | undefined, isKept = false) {
+  return useQuery({
+    queryKey: ['/v1/models/{id}', id],
+    queryFn: ({ signal }) =>
+      readData(api.GET('/v1/models/{id}', { params: { path: { id: id ?? '' } }, signal })),
+    enabled: id !== undefined,
+    ...(isKept && { placeholderData: keepPreviousData }),
+  })
+}
+
+/** All models of the team, with names and versions. */
+export function useModels() {
+  return useQuery({
+    queryKey: ['/v1/models'],
+    queryFn: async ({ signal }) => (await readData(api.GET('/v1/models', { signal }))).models,
+  })
+}
+
+/** Names of models by their ids. */
+export function useModelNames(): (id: string | null) => string {
+  const { data } = useModels()
+  const names = new Map(data?.map(({ id, name, version }) => [id, withVersion(name, version)]))
+  return (id) => (id === null ? 'none' : (names.get(id) ?? id))
+}
+
+export type Deployment = Schemas['Deployment']
+
+/** The share of the champion in percent of the applicants. */
+export function championPct({
+  challengers,
+  shadow_mode: isShadow,
+}: Pick<Deployment, 'challengers' | 'shadow_mode'>): number {
+  if (isShadow) return 100
+  return 100 - challengers.reduce((sum, { traffic_pct: share }) => sum + share, 0)
+}

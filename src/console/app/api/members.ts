@@ -1,0 +1,25 @@
+import { useQuery } from '@tanstack/react-query'
+import { api, readData } from './client.ts'
+import { audits } from './roles.ts'
+import { useUser } from './state.ts'
+
+/** The people of the team, for roles that may see them. */
+export function useMembers() {
+  const { role } = useUser()
+  return useQuery({
+    queryKey: ['/v1/members'],
+    queryFn: async ({ signal }) => (await readData(api.GET('/v1/members', { signal }))).members,
+    enabled: audits(role),
+  })
+}
+
+/** Addresses of members by their ids, for roles that may see members; else the ids. */
+export function useMemberNames(): (id: string | null) => string {
+  const { userId } = useUser()
+  const { data } = useMembers()
+  const names = new Map(data?.map(({ id, email }) => [id, email]))
+  return (id) => {
+    if (id === null) return '–'
+    return names.get(id) ?? (id === userId ? 'you' : id)
+  }
+}

@@ -1,0 +1,55 @@
+import { RouterProvider } from '@tanstack/react-router'
+import { useCallback, useEffect, useState } from 'react'
+import { unreachable } from '../api/errors.ts'
+import { resume } from '../api/session.ts'
+import { useSession, useSessionOver, useUnfinishedSignOut } from '../api/state.ts'
+import { SignIn, SignInAgain } from '../pages/sign-in/page.tsx'
+import { router } from '../router.tsx'
+import { Failure, Loading } from '../ui/states.tsx'
+
+/** The whole console. Users who are not signed in see only the sign-in page. */
+export function App() {
+  const session = useSession()
+  const isOver = useSessionOver()
+  const isLeaving = useUnfinishedSignOut()
+  const userId = session?.userId ?? null
+  const [start, setStart] = useState<'resuming' | 'done' | Error>('resuming')
+  const begin = useCallback(() => {
+    setStart('resuming')
+    resume().then(
+      () => setStart('done'),
+      (error: Error) => setStart(error),
+    )
+  }, [])
+  useEffect(begin, [begin])
+  if (userId !== null) {
+    return (
+      <>
+        <RouterProvider key={userId} router={router} />
+        {isOver && <SignInAgain />}
+      </>
+    )
+  }
+  if (start === 'resuming') {
+    return (
+      <main>
+        <Loading text="Signing in …" />
+      </main>
+    )
+  }
+  if (start !== 'done') {
+    return (
+      <main>
+        <Failure error={start} retry={begin} />
+      </main>
+    )
+  }
+  // Scripts can't remove the cookie, so nobody signs in before the session of the last has ended.
+  return isLeaving ? (
+    <main>
+      <Failure error={unreachable()} retry={begin} />
+    </main>
+  ) : (
+    <SignIn />
+  )
+}

@@ -1,0 +1,200 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { api, readData } from '../../api/client.ts'
+import { audits, ROLE_NAMES } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Environment } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
+import { localDay } from '../../ui/dates.ts'
+import { When } from '../../ui/facts.tsx'
+import { Download } from '../../ui/fields.tsx'
+import { counted, whole } from '../../ui/figures.ts'
+import { Light } from '../../ui/light.tsx'
+import { EnvironmentBadge, Page } from '../../ui/page.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+
+/** One person, program or key that can do something. */
+interface Access {
+  readonly id: string
+  readonly kind: 'Member' | 'Service account' | 'Key'
+  readonly name: string
+  readonly may: string
+  readonly environment: Environment | null | undefined
+  readonly since: string
+  readonly ends: string | null
+  readonly lastUsed: string | null
+  readonly page: string
+}
+
+/** After how many days without use access is worth a question. */
+const IDLE_DAYS = 90
+const DAY_MS = 86_400_000
+
+const COLUMNS: readonly Column<Access>[] = [
+  {
+    id: 'who',
+    head: 'Who',
+    isName: true,
+    cell: ({ name, page }) => (
+      <Link to={page as string}>
+        <bdi className="wrap">{name}</bdi>
+      </Link>
+    ),
+    value: ({ name }) => name.toLowerCase(),
+    text: ({ name, kind, may }) => `${name} ${kind} ${may}`,
+  },
+  { id: 'kind', head: 'Kind', cell: ({ kind }) => kind, value: ({ kind }) => kind },
+  { id: 'may', head: 'May', cell: ({ may }) => may, value: ({ may }) => may },
+  {
+    id: 'environment',
+    head: 'Environment',
+    cell: ({ environment }) =>
+      environment === undefined ? (
+        <span className="muted">all</span>
+      ) : (
+        <EnvironmentBadge name={environment} />
+      ),
+  },
+  {
+    id: 'since',
+    head: 'Since',
+    cell: ({ since }) => <When at={since} />,
+    value: ({ since }) => since,
+  },
+  { id: 'ends', head: 'Ends', cell: ({ ends }) => <When at={ends} />, value: ({ ends }) => ends },
+  {
+    id: 'used',
+    head: 'Last used',
+    cell: (one) => (
+      <div className="names">
+        <When at={one.lastUsed} />
+        {isIdle(one) && <Light kind="watch">not for {IDLE_DAYS} days</Light>}
+      </div>
+    ),
+    value: ({ lastUsed }) => lastUsed ?? '',
+  },
+]
+
+function isIdle({ lastUsed, since }: Access): boolean {
+  return Date.parse(lastUsed ?? since) < Date.now() - IDLE_DAYS * DAY_MS
+}
+
+/** Shows who can do what, for the regular review of access. */
+export default function AccessReviewPage() {
+  const { role } = useUser()
+  const [{ idle = '' }, change] = useAddress()
+  const asked = useQuery({
+    queryKey: ['/v1', 'access'],
+    queryFn: ({ signal }) => readAccess(signal),
+    enabled: audits(role),
+  })
+  if (!audits(role)) {
+    return (
+      <Page title="Access review">
+        <Empty title="Your role can’t see who has access">
+          <p>An owner, admin or auditor can.</p>
+        </Empty>
+      </Page>
+    )
+  }
+  return (
+    <Page
+      title="Access review"
+      facts={[`As of ${localDay(Date.now())}`]}
+      actions={
+        <Download path="/v1/access-review" name="access-review.csv">
+          Access review as CSV
+        </Download>
+      }
+    >
+      <p className="lead">
+        Everybody and everything that can read or change something here. What is not needed any
+        more: remove it.
+      </p>
+      <Loaded of={asked}>
+        {(found) => {
+          const unused = found.filter(isIdle)
+          return (
+            <>
+              <ul className="tiles">
+                {(['Member', 'Service account', 'Key'] as const).map((kind) => {
+                  const n = found.filter((one) => one.kind === kind).length
+                  return (
+                    <li key={kind} className="tile">
+                      <strong>{whole(n)}</strong>
+                      <span>{kind.toLowerCase() + (n === 1 ? '' : 's')}</span>
+                    </li>
+                  )
+                })}
+                <li>
+                  <button
+                    type="button"
+                    className="tile"
+                    aria-pressed={idle === 'yes'}
+                    onClick={() => change({ idle: idle === 'yes' ? '' : 'yes' })}
+                  >
+                    <strong>{whole(unused.length)}</strong>
+                    <Light kind={unused.length > 0 ? 'watch' : 'good'}>
+                      unused for {counted(IDLE_DAYS, 'day')}
+                    </Light>
+                  </button>
+                </li>
+              </ul>
+              <DataTable
+                caption="Access"
+                rows={idle === 'yes' ? unused : found}
+                columns={COLUMNS}
+                rowKey={({ id }) => id}
+                search="Search"
+              />
+            </>
+          )
+        }}
+      </Loaded>
+    </Page>
+  )
+}
+
+async function readAccess(signal: AbortSignal): Promise<readonly Access[]> {
+  const [{ members }, { service_accounts: accounts }, { keys }] = await Promise.all([
+    readData(api.GET('/v1/members', { signal })),
+    readData(api.GET('/v1/service-accounts', { signal })),
+    readData(api.GET('/v1/keys', { signal })),
+  ])
+  return [
+    ...members.map((one) => ({
+      id: one.id,
+      kind: 'Member' as const,
+      name: one.email,
+      may: ROLE_NAMES[one.role],
+      environment: undefined,
+      since: one.created_at,
+      ends: null,
+      lastUsed: one.last_sign_in_at,
+      page: '/members',
+    })),
+    ...accounts.map((one) => ({
+      id: one.id,
+      kind: 'Service account' as const,
+      name: one.name,
+      may: ROLE_NAMES[one.role],
+      environment: undefined,
+      since: one.created_at,
+      ends: one.expires_at,
+      lastUsed: one.last_used_at,
+      page: '/service-accounts',
+    })),
+    ...keys.map((one) => ({
+      id: one.id,
+      kind: 'Key' as const,
+      name: one.name,
+      may: one.scopes.join(', '),
+      environment: one.environment,
+      since: one.created_at,
+      ends: one.expires_at,
+      lastUsed: one.last_used_at,
+      page: '/keys',
+    })),
+  ]
+}

@@ -1,0 +1,178 @@
+import { PasswordInput } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import { ROLE_MEANINGS, ROLE_NAMES } from '../../api/roles.ts'
+import { signOut } from '../../api/session.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { whenExactly } from '../../ui/dates.ts'
+import { Form } from '../../ui/dialog.tsx'
+import { Facts, RowButton, When } from '../../ui/facts.tsx'
+import { useFields } from '../../ui/fields.tsx'
+import { counted } from '../../ui/figures.ts'
+import { Badge, Page, Panel } from '../../ui/page.tsx'
+import { EndDialog } from '../../ui/secret.tsx'
+import { Loaded, Notice } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+
+type OwnSession = Schemas['Session']
+
+const PATH = '/api/auth/sessions'
+
+/** The user's own sessions and password. */
+export default function AccountPage() {
+  const { userId, role } = useUser()
+  const [ending, setEnding] = useState<OwnSession | 'all' | null>(null)
+  const sessions = useQuery({
+    queryKey: [PATH],
+    queryFn: async ({ signal }) => (await readData(api.GET(PATH, { signal }))).sessions,
+  })
+  const end = (id: string) => api.DELETE('/api/auth/sessions/{id}', { params: { path: { id } } })
+  const others = sessions.data?.filter(({ is_current: isCurrent }) => !isCurrent) ?? []
+  const endAll = async () => {
+    for (const { id } of others) await end(id)
+    await signOut()
+  }
+  return (
+    <Page title="Your account">
+      <Panel>
+        <Facts
+          facts={[
+            ['Role', ROLE_NAMES[role], ROLE_MEANINGS[role]],
+            ['Your id', <code key="id">{userId}</code>, 'as in files of the audit log'],
+          ]}
+        />
+      </Panel>
+      <Panel
+        title="Open sessions"
+        actions={
+          <RowButton name="Sign out everywhere" isDanger onClick={() => setEnding('all')}>
+            Sign out everywhere
+          </RowButton>
+        }
+      >
+        <p className="muted">End a session that you don’t know, and change your password.</p>
+        <Loaded of={sessions}>
+          {(found) => (
+            <DataTable
+              caption="Open sessions"
+              rows={found}
+              columns={makeColumns(setEnding)}
+              rowKey={({ id }) => id}
+            />
+          )}
+        </Loaded>
+      </Panel>
+      <Password />
+      {ending === 'all' && (
+        <EndDialog
+          title="Sign out everywhere"
+          end={endAll}
+          verb="Sign out everywhere"
+          busy="Signing out …"
+          changes={[PATH]}
+          onClose={() => setEnding(null)}
+        >
+          <p>
+            This session ends, and {counted(others.length, 'other session')}. Their access tokens
+            end at once.
+          </p>
+        </EndDialog>
+      )}
+      {ending !== null && ending !== 'all' && (
+        <EndDialog
+          title="End a session"
+          end={() => end(ending.id)}
+          verb="End it"
+          busy="Ending …"
+          changes={[PATH]}
+          onClose={() => setEnding(null)}
+        >
+          <p>
+            The session of {whenExactly(ending.started_at)} ends at once, with its access token.
+          </p>
+        </EndDialog>
+      )}
+    </Page>
+  )
+}
+
+function makeColumns(end: (session: OwnSession) => void): readonly Column<OwnSession>[] {
+  return [
+    {
+      id: 'started',
+      head: 'Started',
+      isName: true,
+      cell: ({ started_at: at, is_current: isCurrent }) => (
+        <>
+          <When at={at} isExact /> {isCurrent && <Badge kind="good">this one</Badge>}
+        </>
+      ),
+      value: ({ started_at: at }) => at,
+    },
+    {
+      id: 'renewed',
+      head: 'Last renewed',
+      cell: ({ last_refreshed_at: at }) => <When at={at} />,
+      value: ({ last_refreshed_at: at }) => at,
+    },
+    {
+      id: 'ends',
+      head: 'Ends unless renewed',
+      cell: ({ expires_at: at }) => <When at={at} />,
+      value: ({ expires_at: at }) => at,
+    },
+    {
+      id: 'end',
+      head: 'End',
+      cell: (session) =>
+        session.is_current ? (
+          <span className="muted">sign out</span>
+        ) : (
+          <RowButton name="End this session" isDanger onClick={() => end(session)}>
+            End
+          </RowButton>
+        ),
+    },
+  ]
+}
+
+function Password() {
+  const [isDone, setDone] = useState(false)
+  const client = useQueryClient()
+  const { fields, set, bind } = useFields({ current_password: '', new_password: '' })
+  const send = async () => {
+    setDone(false)
+    await api.POST('/api/auth/password', { body: fields })
+    set('current_password', '')
+    set('new_password', '')
+    setDone(true)
+    await client.invalidateQueries({ queryKey: [PATH] })
+  }
+  return (
+    <Panel title="Password">
+      <Form send={send} submit="Change the password" busy="Changing …">
+        <PasswordInput
+          label="Current password"
+          required
+          maxLength={1024}
+          autoComplete="current-password"
+          {...bind('current_password')}
+        />
+        <PasswordInput
+          label="New password"
+          description="At least 8 characters, and not easy to guess. Your other sessions end."
+          required
+          minLength={8}
+          maxLength={1024}
+          autoComplete="new-password"
+          {...bind('new_password')}
+        />
+        {isDone && (
+          <Notice kind="good">Your password is changed. Your other sessions have ended.</Notice>
+        )}
+      </Form>
+    </Panel>
+  )
+}

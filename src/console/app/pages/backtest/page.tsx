@@ -1,0 +1,195 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import { deploymentChoices, useDeployed } from '../../api/deployed.ts'
+import { useModels } from '../../api/deployments.ts'
+import { isOpen, useJob } from '../../api/jobs.ts'
+import { useDefinitions } from '../../api/performance.ts'
+import { send as sendOrder } from '../../api/send.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
+import { Form } from '../../ui/dialog.tsx'
+import { FileField, useFields } from '../../ui/fields.tsx'
+import { readNumber, whole } from '../../ui/figures.ts'
+import { withVersion } from '../../ui/names.ts'
+import { Page, Panel } from '../../ui/page.tsx'
+import { Empty, Failure, Loaded, Loading, Notice } from '../../ui/states.tsx'
+import { type BacktestResult, BacktestView } from './result.tsx'
+
+const DAY_MS = 86_400_000
+const DAYS = [
+  { value: '7', label: 'Of the last 7 days' },
+  { value: '30', label: 'Of the last 30 days' },
+  { value: '90', label: 'Of the last 90 days' },
+  { value: '0', label: 'All in the log' },
+]
+
+/** Tries a card on the logged scores of a deployment; a link shows a colleague the result. */
+export default function BacktestPage() {
+  const { role } = useUser()
+  const [{ job }] = useAddress()
+  if (role === 'viewer' || role === 'auditor') {
+    return (
+      <Page title="Backtest" subject="Models">
+        <Empty title="Your role can’t start a backtest">
+          <p>A modeler can.</p>
+        </Empty>
+        {job && <Running id={job} mayCancel={false} />}
+      </Page>
+    )
+  }
+  return (
+    <Page title="Backtest" subject="Models">
+      <p className="lead">
+        What would another card have done with the applicants that a deployment scored? The log has
+        their bins and not their values: where a bin of the card does not follow from them, the
+        answer is a range.
+      </p>
+      <Start />
+      {job && <Running id={job} mayCancel />}
+    </Page>
+  )
+}
+
+function Start() {
+  const [, change] = useAddress()
+  const deployed = useDeployed().data ?? []
+  const models = useModels().data ?? []
+  const definitions = useDefinitions().data ?? []
+  const [file, setFile] = useState<File | null>(null)
+  const { fields, bind } = useFields({
+    model: '',
+    deployment: '',
+    days: '30',
+    cutoff: '',
+    definition: '',
+  })
+  const cutoff = fields.cutoff.trim() === '' ? null : readNumber(fields.cutoff)
+  const start = async () => {
+    const days = Number(fields.days)
+    const from = new Date(Date.now() - days * DAY_MS).toISOString()
+    const rest = JSON.stringify({
+      source: { deployment: fields.deployment, ...(days > 0 && { from }) },
+      ...(cutoff !== null && { cutoffs: [cutoff] }),
+      ...(fields.definition !== '' && { definition: fields.definition }),
+    }).slice(1)
+    // Sends the file unchanged, because parsing and serialising could alter a number.
+    const body =
+      file === null
+        ? `{"model_id":${JSON.stringify(fields.model)},${rest}`
+        : `{"spec":${(await file.text()).replace(/^\uFEFF/, '')},${rest}`
+    const order = { method: 'POST', path: '/v1/backtests', type: 'application/json' } as const
+    const { id } = (await sendOrder({ ...order, body })) as Schemas['Job']
+    change({ job: id })
+  }
+  return (
+    <Panel>
+      <Form
+        send={start}
+        submit="Backtest"
+        busy="Starting …"
+        missing={missingIn(fields, file, cutoff)}
+      >
+        <div className="fields">
+          <NativeSelect
+            label="Candidate"
+            data={[
+              { value: '', label: 'A file' },
+              ...models.map(({ id, name, version, environment }) => ({
+                value: id,
+                label: `${withVersion(name, version)} · ${environment}`,
+              })),
+            ]}
+            {...bind('model')}
+          />
+          {fields.model === '' && (
+            <FileField
+              label="Scorecard"
+              description="The JSON file of the candidate; it is not registered"
+              accept=".json,application/json"
+              onChoose={setFile}
+            />
+          )}
+          <NativeSelect
+            label="Deployment"
+            data={[{ value: '', label: 'Choose …' }, ...deploymentChoices(deployed)]}
+            {...bind('deployment')}
+          />
+          <NativeSelect label="Applicants" data={DAYS} {...bind('days')} />
+          <TextInput
+            label="Cut-off (optional)"
+            description="The score from which an applicant is approved"
+            inputMode="decimal"
+            autoComplete="off"
+            {...bind('cutoff')}
+          />
+          {definitions.length > 0 && (
+            <NativeSelect
+              label="Against outcomes (optional)"
+              description="How well the card would have separated good from bad"
+              data={[
+                { value: '', label: 'None' },
+                ...definitions.map(({ id, label }) => ({ value: id, label: `${label} (${id})` })),
+              ]}
+              {...bind('definition')}
+            />
+          )}
+        </div>
+      </Form>
+    </Panel>
+  )
+}
+
+function missingIn(
+  fields: { readonly model: string; readonly deployment: string; readonly cutoff: string },
+  file: File | null,
+  cutoff: number | null,
+): string | null {
+  if (fields.model === '' && file === null) return 'Choose a candidate.'
+  if (fields.deployment === '') return 'Choose the deployment.'
+  return fields.cutoff.trim() !== '' && cutoff === null ? 'The cut-off is not a number.' : null
+}
+
+function Running({ id, mayCancel }: { id: string; mayCancel: boolean }) {
+  const job = useJob(id)
+  const client = useQueryClient()
+  const cancel = useMutation({
+    mutationFn: () => readData(api.POST('/v1/jobs/{id}/cancel', { params: { path: { id } } })),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['/v1/jobs/{id}', id] }),
+  })
+  return (
+    <Loaded of={job}>
+      {(found) => {
+        const { status, progress, message, result } = found
+        if (isOpen(found)) {
+          const about = progress.total > 0 ? ` of about ${whole(progress.total)}` : ''
+          return (
+            <Panel>
+              <Loading
+                text={
+                  status === 'queued'
+                    ? 'Waiting for its turn …'
+                    : `${whole(progress.done)}${about} applicants …`
+                }
+              />
+              {mayCancel && (
+                <Button variant="default" onClick={() => cancel.mutate()}>
+                  Cancel
+                </Button>
+              )}
+              {cancel.error && <Failure error={cancel.error} />}
+            </Panel>
+          )
+        }
+        if (status === 'done') return <BacktestView result={result as BacktestResult} />
+        return (
+          <Notice kind="watch">
+            {status === 'failed' ? message : 'The backtest was cancelled.'}
+          </Notice>
+        )
+      }}
+    </Loaded>
+  )
+}

@@ -1,0 +1,259 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { api, readData } from '../../api/client.ts'
+import { useDeploymentById } from '../../api/deployed.ts'
+import { isOpen } from '../../api/jobs.ts'
+import { audits, deploys } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { RowButton, When } from '../../ui/facts.tsx'
+import { Download } from '../../ui/fields.tsx'
+import { counted, NONE, number, percent, whole } from '../../ui/figures.ts'
+import { plainName } from '../../ui/names.ts'
+import { Badge, EnvironmentBadge, Page } from '../../ui/page.tsx'
+import { Empty, Failure, Loaded } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+import { UploadPanel } from './upload.tsx'
+
+type Batch = Schemas['Batch']
+
+const PATH = '/v1/batches'
+const POLL_MS = 2_000
+const KINDS: Readonly<Record<Schemas['JobStatus'], string>> = {
+  queued: '',
+  running: '',
+  done: 'good',
+  failed: 'act',
+  cancelled: 'off',
+}
+
+/** Files that are scored: sending one, how far they are, and their results. */
+export default function BatchesPage() {
+  const { role } = useUser()
+  const maySend = deploys(role)
+  if (!maySend && !audits(role)) {
+    return (
+      <Page title="Batches">
+        <Empty title="Your role can’t score files">
+          <p>An owner, admin or lead modeler can.</p>
+        </Empty>
+      </Page>
+    )
+  }
+  return (
+    <Page title="Batches">
+      <p className="lead">
+        A batch scores a file of applicants with one state of a deployment. Every applicant is in
+        the score log and in the statistics, as if a server had sent them.
+      </p>
+      {maySend && <UploadPanel />}
+      <Files maySend={maySend} />
+    </Page>
+  )
+}
+
+function Files({ maySend }: { maySend: boolean }) {
+  const batches = useQuery({
+    queryKey: [PATH],
+    queryFn: async ({ signal }) => (await readData(api.GET(PATH, { signal }))).batches,
+    refetchInterval: ({ state }) => (state.data?.some(isOpen) ? POLL_MS : false),
+  })
+  const byId = useDeploymentById()
+  const client = useQueryClient()
+  const cancel = useMutation({
+    mutationFn: (id: string) => api.POST('/v1/batches/{id}/cancel', { params: { path: { id } } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: [PATH] }),
+  })
+  return (
+    <>
+      {cancel.error && <Failure error={cancel.error} />}
+      <Loaded of={batches}>
+        {(found) =>
+          found.length === 0 ? (
+            <Empty title="No file was scored yet">
+              <p>Results are kept for some days after the end.</p>
+            </Empty>
+          ) : (
+            <DataTable
+              caption="Batches"
+              rows={found}
+              columns={makeColumns(byId, maySend ? cancel.mutate : null)}
+              rowKey={({ id }) => id}
+              detail={(batch) => <Details batch={batch} />}
+            />
+          )
+        }
+      </Loaded>
+    </>
+  )
+}
+
+function makeColumns(
+  byId: ReturnType<typeof useDeploymentById>,
+  cancel: ((id: string) => void) | null,
+): readonly Column<Batch>[] {
+  return [
+    {
+      id: 'file',
+      head: 'File',
+      isName: true,
+      cell: ({ id, input }) => (
+        <div className="names">
+          <bdi>{input.path ?? `Upload of ${sizeText(input.bytes)}`}</bdi>
+          <code className="small muted">{id}</code>
+        </div>
+      ),
+      text: ({ id }) => id,
+    },
+    {
+      id: 'deployment',
+      head: 'Deployment',
+      cell: ({ deployment_id: id, environment }) => (
+        <div className="names">
+          <Link to={`/deployments/${id}` as string}>
+            <bdi>{byId(id)?.name ?? id}</bdi>
+          </Link>
+          <EnvironmentBadge name={environment} />
+        </div>
+      ),
+    },
+    {
+      id: 'state',
+      head: 'State',
+      cell: (batch) => (
+        <div className="names">
+          <Badge kind={KINDS[batch.status]}>{batch.status}</Badge>
+          <Progress batch={batch} />
+          {batch.message && <span className="small">{batch.message}</span>}
+        </div>
+      ),
+      value: ({ status }) => status,
+    },
+    {
+      id: 'scored',
+      head: 'Scored',
+      isFigure: true,
+      cell: ({ counts }) => whole(counts.scored),
+      value: ({ counts }) => counts.scored,
+    },
+    {
+      id: 'warned',
+      head: 'With warnings',
+      isFigure: true,
+      cell: ({ counts: { warned, scored } }) =>
+        warned === 0 ? '0' : `${whole(warned)} (${percent(warned / scored)})`,
+      value: ({ counts }) => counts.warned,
+    },
+    {
+      id: 'errors',
+      head: 'Errors',
+      isFigure: true,
+      cell: ({ counts }) => whole(counts.errors),
+      value: ({ counts }) => counts.errors,
+    },
+    {
+      id: 'created',
+      head: 'Created',
+      cell: ({ created_at: at, finished_at: end }) => (
+        <div className="names">
+          <When at={at} />
+          {end && <span className="small muted">took {durationText(at, end)}</span>}
+        </div>
+      ),
+      value: ({ created_at: at }) => at,
+    },
+    {
+      id: 'files',
+      head: 'Files',
+      cell: (batch) => <BatchFiles batch={batch} cancel={cancel} />,
+    },
+  ]
+}
+
+function BatchFiles({ batch, cancel }: { batch: Batch; cancel: ((id: string) => void) | null }) {
+  const { id, counts, results } = batch
+  if (isOpen(batch)) {
+    return (
+      cancel && (
+        <RowButton name={`Cancel the batch ${id}`} onClick={() => cancel(id)}>
+          Cancel
+        </RowButton>
+      )
+    )
+  }
+  return (
+    <div className="row-actions">
+      {results.parts > 0 && (
+        <Download path={`/v1/batches/${id}/results`} name={`${id}.${results.format}`}>
+          Results
+        </Download>
+      )}
+      {counts.errors > 0 && (
+        <Download path={`/v1/batches/${id}/errors`} name={`${id}-errors.ndjson`}>
+          Errors
+        </Download>
+      )}
+    </div>
+  )
+}
+
+function Progress({ batch: { id, status, progress } }: { batch: Batch }) {
+  const { done, total } = progress
+  const label = `Progress of the batch ${id}`
+  if (status === 'done') return <progress aria-label={label} max="1" value="1" />
+  if (total === 0) {
+    return <span className="muted small">{status === 'queued' ? 'waits' : NONE}</span>
+  }
+  return (
+    <>
+      <progress aria-label={label} max={total} value={done} />
+      <span className="small muted">
+        {whole(done)} of {whole(total)}
+      </span>
+    </>
+  )
+}
+
+/** Shows what is worth knowing of the values of a file. */
+function Details({ batch }: { batch: Batch }) {
+  const { unmatched, warnings, unknown_columns: columns, more_unknown_columns: more } = batch
+  const isClean = unmatched.length + warnings.length + columns.length === 0
+  return (
+    <ul>
+      {isClean && <li>Every value fell into a bin, and every column is a feature.</li>}
+      {warnings.map(({ path, message }) => (
+        <li key={path}>
+          <bdi>{plainName(path)}</bdi>: {message}
+        </li>
+      ))}
+      {unmatched.map(({ feature, values }) => (
+        <li key={feature}>
+          <bdi>{plainName(feature)}</bdi>: {counted(values, 'value')} in no bin
+        </li>
+      ))}
+      {columns.length > 0 && (
+        <li>
+          Columns that no model reads: <bdi>{columns.join(', ')}</bdi>
+          {more > 0 && ` and ${whole(more)} more`}
+        </li>
+      )}
+      <li>
+        Reference from the column <code>{batch.id_field}</code>;{' '}
+        {batch.strict_mode ? 'strict about features' : 'missing values are scored by default'}.
+      </li>
+    </ul>
+  )
+}
+
+const SIZES = ['bytes', 'kB', 'MB', 'GB'] as const
+
+function sizeText(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3))
+  return `${number(Math.round((10 * bytes) / 1000 ** power) / 10)} ${SIZES[power]}`
+}
+
+function durationText(from: string, to: string): string {
+  const seconds = (Date.parse(to) - Date.parse(from)) / 1000
+  if (seconds < 90) return `${number(Math.round(10 * seconds) / 10)} s`
+  return `${whole(seconds / 60)} min`
+}

@@ -1,0 +1,127 @@
+import { medianBand, useCutoffs, useSwapSet } from '../../api/decisions.ts'
+import { useDeployment, useModel, useModelNames } from '../../api/deployments.ts'
+import { useDefinitions, usePerformance } from '../../api/performance.ts'
+import type { Schemas } from '../../api/types.ts'
+import { featureNames } from '../../ui/card.ts'
+import { counted, number, percent, power, signed, whole } from '../../ui/figures.ts'
+import { Light, type LightKind } from '../../ui/light.tsx'
+import { Failure, Loading } from '../../ui/states.tsx'
+import { SwapPicture } from './swap-picture.tsx'
+
+type Verdict = Schemas['ChallengerVerdict']
+
+const LIGHTS: Readonly<Record<Schemas['ChallengerWord'], [LightKind, string]>> = {
+  better: ['good', 'Better'],
+  worse: ['act', 'Worse'],
+  no_difference: ['unknown', 'No difference'],
+  insufficient_data: ['unknown', 'Not known yet'],
+}
+
+/** A verdict on a challenger that one can sign: its ranking, and whom it swaps. */
+export function ChallengerEvidence({
+  slug,
+  challengerId,
+  modelId,
+}: {
+  slug: string
+  challengerId: string
+  modelId: string
+}) {
+  const name = useModelNames()(modelId)
+  const definitions = useDefinitions()
+  const definition = definitions.data?.[0]
+  const performance = usePerformance({ slug, definition: definition?.id })
+  const deployment = useDeployment(slug)
+  const bands = useCutoffs(slug, {})
+  const cutoff = deployment.data?.cutoff ?? (bands.data ? medianBand(bands.data) : null)
+  const query = cutoff === null ? null : { challenger_id: challengerId, cutoff, rule: EQUAL }
+  const swap = useSwapSet(slug, query, {})
+  const error = definitions.error ?? performance.error ?? swap.error ?? bands.error
+  const isKnown = definitions.data?.length === 0 || performance.data !== undefined
+  const found = performance.data?.verdicts.challengers.find(
+    (one) => one.challenger_id === challengerId,
+  )
+  const [light, word] = LIGHTS[found?.verdict ?? 'insufficient_data']
+  return (
+    <section className="evidence">
+      <h3>Is it better?</h3>
+      {error && <Failure error={error} />}
+      {!isKnown && !error && <Loading text="Comparing both on the same applicants …" />}
+      {isKnown && (
+        <p className="conclusion">
+          <Light kind={light} isShort>
+            {word}
+          </Light>
+          <span>{conclude(name, found, definition?.label)}</span>
+        </p>
+      )}
+      {swap.data && swap.data.n > 0 && cutoff !== null && (
+        <>
+          <p>{swapSentence(name, swap.data, cutoff, deployment.data?.cutoff === null)}</p>
+          <SwapPicture
+            swap={swap.data}
+            name={name}
+            caption="Whom both approve, at equal approvals"
+          />
+          <MissingFeatures swap={swap.data} modelId={modelId} />
+        </>
+      )}
+      {swap.data?.n === 0 && <p>Nobody has been scored by both yet.</p>}
+    </section>
+  )
+}
+
+const EQUAL = 'same_approval_rate' as const
+
+/** Returns what the outcomes say, in sentences. */
+function conclude(name: string, found: Verdict | undefined, label: string | undefined): string {
+  if (label === undefined) {
+    return `Not known: nothing is defined yet that counts as bad, so no outcome can tell.`
+  }
+  if (found === undefined || found.n === 0) {
+    return `Not known yet: there are no outcomes of applicants that both have scored.${neededText(found)}`
+  }
+  const { verdict, n, auc, champion_auc: other } = found
+  const basis = `On the same ${counted(n, 'applicant')} with an outcome (${whole(found.bad)} bad, “${label}”)`
+  const figures = `AUC ${power(auc)} against ${power(other)}, ${differenceText(found)}`
+  if (verdict === 'better') return `${basis}, ${name} ranks better: ${figures}.`
+  if (verdict === 'worse') return `${basis}, ${name} ranks worse: ${figures}. Do not promote it.`
+  if (verdict === 'no_difference') {
+    return `${basis}, ${name} ranks as well as the champion: ${figures}. No difference that matters.`
+  }
+  return `${basis}: ${figures}. That is not enough for a verdict.${neededText(found)}`
+}
+
+function differenceText(found: Verdict): string {
+  const { auc_difference: difference, auc_difference_low: low, auc_difference_high: high } = found
+  const text = `difference ${signed(difference, power)}`
+  if (low === null || high === null) return text
+  return `${text} (${signed(low, power)} … ${signed(high, power)})`
+}
+
+function neededText(found: Verdict | undefined): string {
+  const needed = found?.needed ?? null
+  if (needed === null) return ''
+  return ` ${whole(needed.n)} more outcomes of both are needed, ${whole(needed.bad)} of them bad.`
+}
+
+function swapSentence(
+  name: string,
+  { n, cells, approval_rate: rate }: Schemas['SwapSet'],
+  cutoff: number,
+  isMedian: boolean,
+): string {
+  const { swap_in: gained, swap_out: lost } = cells
+  const basis = isMedian ? `${number(cutoff)}, the median` : number(cutoff)
+  const bads = `expected bads ${whole(gained.expected_bads_challenger)} among those in, ${whole(lost.expected_bads_challenger)} among those out, by its own probabilities`
+  return `At equal approvals (${percent(rate)}, cut-off ${basis}) ${name} would approve ${whole(gained.n)} of ${whole(n)} applicants that the champion declines, and decline ${whole(lost.n)} that it approves: ${bads}.`
+}
+
+function MissingFeatures({ swap, modelId }: { swap: Schemas['SwapSet']; modelId: string }) {
+  const model = useModel(modelId)
+  const missed = swap.missing_features ?? []
+  if (missed.length === 0) return null
+  const featureName = featureNames(model.data?.spec)
+  const names = missed.map(({ name, n }) => `${featureName(name)} (${whole(n)})`)
+  return <p className="notice watch">Features that applicants lacked: {names.join(', ')}.</p>
+}

@@ -1,0 +1,88 @@
+import { useQuery } from '@tanstack/react-query'
+import { api, readData } from '../../api/client.ts'
+import type { Schemas } from '../../api/types.ts'
+import type { Period } from '../../ui/complete-period.ts'
+import { percent, sampleSize, whole } from '../../ui/figures.ts'
+import { Panel } from '../../ui/page.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { ScrollTable } from '../../ui/table.tsx'
+
+/** Grades of the champion in rows, of the challenger in columns. */
+export function Migration({
+  slug,
+  challengerId,
+  period,
+}: {
+  slug: string
+  challengerId: string
+  period: Period
+}) {
+  const asked = useQuery({
+    queryKey: ['/v1/deployments/{slug}/migration', slug, challengerId, period],
+    queryFn: ({ signal }) => {
+      const params = { path: { slug }, query: { challenger_id: challengerId, ...period } }
+      return readData(api.GET('/v1/deployments/{slug}/migration', { params, signal }))
+    },
+  })
+  return (
+    <Panel title="Migration of grades">
+      <Loaded of={asked}>
+        {(found) =>
+          found.n_graded === 0 ? (
+            <p className="muted">Nobody has grades of both in this period.</p>
+          ) : (
+            <Grades migration={found} />
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}
+
+function Grades({ migration: { cells, stable_share, n } }: { migration: Schemas['Migration'] }) {
+  const rows = [...new Set(cells.map((one) => one.champion_grade))]
+  const columns = [...new Set([...rows, ...cells.map((one) => one.challenger_grade)])]
+  const found = (from: string | null, to: string | null) =>
+    cells.find((one) => one.champion_grade === from && one.challenger_grade === to)
+  return (
+    <>
+      <p>
+        {percent(stable_share)} keep their grade ({sampleSize(n)}). Rows are the champion's grades,
+        columns the challenger's.
+      </p>
+      <ScrollTable caption="Migration of grades">
+        <thead>
+          <tr>
+            <td />
+            {columns.map((grade) => (
+              <th key={grade} scope="col">
+                {grade ?? 'none'}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((from) => (
+            <tr key={from}>
+              <th scope="row">{from ?? 'none'}</th>
+              {columns.map((to) => {
+                const cell = found(from, to)
+                return (
+                  <td key={to} className={from === to || cell === undefined ? '' : 'swap-in'}>
+                    {cell === undefined ? (
+                      <span className="muted">0</span>
+                    ) : (
+                      <>
+                        {whole(cell.n)} <span className="muted">{percent(cell.row_share)}</span>
+                      </>
+                    )}
+                  </td>
+                )
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </ScrollTable>
+    </>
+  )
+}

@@ -1,0 +1,241 @@
+import { NativeSelect, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { api, readData } from '../../api/client.ts'
+import { medianBand, useCutoffs, useSwapSet } from '../../api/decisions.ts'
+import { type Deployment, useModelNames, useSlug } from '../../api/deployments.ts'
+import type { Schemas } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
+import { Facts } from '../../ui/facts.tsx'
+import { index, number, percent, readNumber, whole } from '../../ui/figures.ts'
+import { Panel } from '../../ui/page.tsx'
+import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { DataTable } from '../../ui/table.tsx'
+import { DeploymentPage } from '../deployment/frame.tsx'
+import { ChallengerEvidence } from './evidence.tsx'
+import { Migration } from './migration.tsx'
+import { SwapPicture } from './swap-picture.tsx'
+
+const RULES: readonly { readonly value: Schemas['SwapRule']; readonly label: string }[] = [
+  { value: 'same_approval_rate', label: 'Same approval rate' },
+  { value: 'same_cutoff', label: 'Same cut-off' },
+  { value: 'same_bad_rate', label: 'Same expected bad rate' },
+  { value: 'explicit', label: 'A cut-off of its own' },
+]
+const STANDARD = '90'
+
+/** Shows whether a challenger is better, and whom it would decide differently. */
+export default function ChallengersPage() {
+  const [search] = useAddress()
+  const period = readPeriod(search, STANDARD)
+  return (
+    <DeploymentPage title="Champion and challengers" facts={[`Swaps: ${periodWords(period)}`]}>
+      {({ deployment }) => <Chosen deployment={deployment} />}
+    </DeploymentPage>
+  )
+}
+
+/** A challenger that has scores, or will have some. */
+interface Choosable {
+  readonly id: string
+  readonly modelId: string
+  readonly isActive: boolean
+}
+
+/**
+ * Active challengers, then those that scored in the period and have ended since: a promoted one is
+ * the champion now, and its scores beside the former champion's stay.
+ */
+function Chosen({ deployment }: { deployment: Deployment }) {
+  const slug = useSlug()
+  const modelName = useModelNames()
+  const [search, change] = useAddress()
+  const period = readPeriod(search, STANDARD)
+  const compared = useQuery({
+    queryKey: ['/v1/deployments/{slug}/stats/models', slug, period],
+    queryFn: ({ signal }) => {
+      const params = { path: { slug }, query: period }
+      return readData(api.GET('/v1/deployments/{slug}/stats/models', { params, signal }))
+    },
+  })
+  return (
+    <Loaded of={compared}>
+      {({ challengers }) => {
+        const found = choosable(deployment, challengers)
+        const chosen = found.find(({ id }) => id === search['challenger']) ?? found[0]
+        if (chosen === undefined) {
+          return (
+            <Empty title="No challengers">
+              <p>
+                None is active, and none has scored in this period. Add one on the{' '}
+                <Link to={`/deployments/${slug}` as string}>summary</Link>: in shadow mode it scores
+                the same applicants, and answers none.
+              </p>
+            </Empty>
+          )
+        }
+        return (
+          <>
+            <div className="filters">
+              <NativeSelect
+                label="Challenger"
+                value={chosen.id}
+                data={found.map(({ id, modelId, isActive }) => ({
+                  value: id,
+                  label: `${modelName(modelId)}${isActive ? '' : ' (ended)'}`,
+                }))}
+                onChange={({ currentTarget }) => change({ challenger: currentTarget.value })}
+              />
+              <PeriodChoice standard={STANDARD} />
+            </div>
+            <Panel title="Verdict">
+              <ChallengerEvidence
+                key={chosen.id}
+                slug={slug}
+                challengerId={chosen.id}
+                modelId={chosen.modelId}
+              />
+            </Panel>
+            <Swaps deployment={deployment} chosen={chosen} />
+            <Migration slug={slug} challengerId={chosen.id} period={period} />
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function choosable(
+  { challengers: active }: Deployment,
+  compared: readonly { readonly challenger_id: string; readonly model_id: string }[],
+): readonly Choosable[] {
+  const found = new Map<string, Choosable>(
+    active.map(({ id, model_id: modelId }) => [id, { id, modelId, isActive: true }]),
+  )
+  for (const { challenger_id: id, model_id: modelId } of compared) {
+    if (!found.has(id)) found.set(id, { id, modelId, isActive: false })
+  }
+  return [...found.values()]
+}
+
+function Swaps({ deployment, chosen }: { deployment: Deployment; chosen: Choosable }) {
+  const { slug } = deployment
+  const name = useModelNames()(chosen.modelId)
+  const [search, change] = useAddress()
+  const period = readPeriod(search, STANDARD)
+  const bands = useCutoffs(slug, period)
+  const typed = readNumber(search['cutoff'] ?? '')
+  const cutoff = typed ?? deployment.cutoff ?? (bands.data ? medianBand(bands.data) : null)
+  const rule = RULES.find(({ value }) => value === search['rule'])?.value ?? 'same_approval_rate'
+  const own = readNumber(search['own'] ?? '') ?? cutoff
+  const query =
+    cutoff === null
+      ? null
+      : {
+          challenger_id: chosen.id,
+          cutoff,
+          rule,
+          ...(rule === 'explicit' && own !== null && { challenger_cutoff: own }),
+        }
+  const swap = useSwapSet(slug, query, period)
+  return (
+    <Panel title="Swap set">
+      <div className="filters">
+        <TextInput
+          label="Champion's cut-off"
+          inputMode="decimal"
+          value={search['cutoff'] ?? ''}
+          placeholder={cutoff === null ? '' : String(cutoff)}
+          onChange={({ currentTarget }) => change({ cutoff: currentTarget.value })}
+        />
+        <NativeSelect
+          label="Challenger's cut-off by"
+          data={[...RULES]}
+          value={rule}
+          onChange={({ currentTarget }) => change({ rule: currentTarget.value })}
+        />
+        {rule === 'explicit' && (
+          <TextInput
+            label="Challenger's own cut-off"
+            inputMode="decimal"
+            value={search['own'] ?? ''}
+            placeholder={own === null ? '' : String(own)}
+            onChange={({ currentTarget }) => change({ own: currentTarget.value })}
+          />
+        )}
+      </div>
+      {query === null && bands.data && <p className="muted">No applicants in this period.</p>}
+      {query !== null && (
+        <Loaded of={swap}>{(found) => <SwapFigures swap={found} name={name} />}</Loaded>
+      )}
+    </Panel>
+  )
+}
+
+/** Below so many swaps the chi-squared distribution of McNemar's test does not fit. */
+const SWAPS_MIN = 25
+
+function SwapFigures({ swap, name }: { swap: Schemas['SwapSet']; name: string }) {
+  const { cells, mcnemar } = swap
+  const swaps = cells.swap_out.n + cells.swap_in.n
+  if (swap.n === 0) {
+    return (
+      <Empty title="Nobody was scored by both">
+        <p>The challenger has not scored in this period.</p>
+      </Empty>
+    )
+  }
+  const rows = [
+    { name: 'Both approve', ...cells.both_approve },
+    { name: 'Only the champion approves (swap-out)', ...cells.swap_out },
+    { name: `Only ${name} approves (swap-in)`, ...cells.swap_in },
+    { name: 'Both decline', ...cells.both_decline },
+  ]
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Scored by both', whole(swap.n), 'applicants'],
+          ['Approved by the champion', percent(swap.approval_rate)],
+          ['Approved by the challenger', percent(swap.challenger_approval_rate)],
+          ["Challenger's cut-off", number(swap.challenger_cutoff)],
+          ['Swaps equal by chance (p)', index(mcnemar?.p_value)],
+          [
+            'Enough data?',
+            swaps < SWAPS_MIN ? `no: ${whole(swaps)} swaps, ${SWAPS_MIN} needed` : 'yes',
+          ],
+        ]}
+      />
+      <SwapPicture swap={swap} name={name} caption="Whom both approve, at these cut-offs" />
+      <DataTable
+        caption="Swap set"
+        rows={rows}
+        rowKey={(row) => row.name}
+        prefix="swap-"
+        columns={[
+          { id: 'name', head: 'Applicants whom …', isName: true, cell: (row) => row.name },
+          { id: 'n', head: 'Applicants', isFigure: true, cell: (row) => whole(row.n) },
+          { id: 'share', head: 'Share', isFigure: true, cell: (row) => percent(row.share) },
+          {
+            id: 'pd',
+            head: 'PD by champion, challenger',
+            isFigure: true,
+            cell: (row) => `${percent(row.mean_pd_champion)}, ${percent(row.mean_pd_challenger)}`,
+          },
+          {
+            id: 'bads',
+            head: 'Expected bads by each',
+            isFigure: true,
+            cell: (row) =>
+              `${whole(row.expected_bads_champion)}, ${whole(row.expected_bads_challenger)}`,
+          },
+        ]}
+      />
+      <p className="muted">
+        Bads are expected ones, by the probabilities of each model. The outcome of a swap-in that
+        was declined is unknown.
+      </p>
+    </>
+  )
+}

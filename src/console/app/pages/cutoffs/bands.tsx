@@ -1,0 +1,89 @@
+import { Button } from '@mantine/core'
+import type { Schemas } from '../../api/types.ts'
+import type { Period } from '../../ui/complete-period.ts'
+import { saveCsv } from '../../ui/csv.ts'
+import { number, percent, whole } from '../../ui/figures.ts'
+import { Panel } from '../../ui/page.tsx'
+import { periodWords } from '../../ui/period.tsx'
+import { DataTable } from '../../ui/table.tsx'
+
+const HEAD = ['model_version', 'from', 'to', 'n', 'min', 'max', 'applicants', 'share', 'mean_pd']
+
+/** Applicants by score band and by grade. */
+export function Bands({ found, period }: { found: Schemas['Cutoffs']; period: Period }) {
+  const { bands, grades, model_version: version, from, to, n } = found
+  const save = () =>
+    saveCsv(
+      `score-bands-${found.model_id}`,
+      [...HEAD, 'expected_bads'],
+      bands.map((band) => [
+        ...[version, from, to, n, band.min, band.max],
+        ...[band.n, band.share, band.mean_pd, band.expected_bads],
+      ]),
+    )
+  return (
+    <Panel
+      title="By score band and grade"
+      actions={
+        <>
+          <Button size="xs" variant="default" onClick={() => print()}>
+            Print
+          </Button>
+          <Button size="xs" variant="default" onClick={save}>
+            Save as CSV
+          </Button>
+        </>
+      }
+    >
+      <p className="muted">
+        {whole(n)} applicants, {periodWords(period)}, version {version}.
+      </p>
+      <div className="columns">
+        <Shares
+          caption="By score band"
+          rows={bands.map((band) => ({
+            ...band,
+            name: `${number(band.min)} to below ${number(band.max)}`,
+          }))}
+        />
+        {grades.length > 0 && (
+          <Shares
+            caption="By grade"
+            rows={grades.map((one) => ({ ...one, name: one.grade ?? 'none' }))}
+          />
+        )}
+      </div>
+    </Panel>
+  )
+}
+
+interface Share {
+  readonly name: string
+  readonly n: number
+  readonly share: number | null
+  readonly mean_pd: number | null
+  readonly expected_bads: number | null
+}
+
+function Shares({ caption, rows }: { caption: string; rows: readonly Share[] }) {
+  return (
+    <DataTable
+      caption={caption}
+      rows={rows}
+      rowKey={({ name }) => name}
+      prefix={`${caption}-`}
+      columns={[
+        { id: 'name', head: caption, isName: true, cell: ({ name }) => name },
+        { id: 'n', head: 'Applicants', isFigure: true, cell: ({ n }) => whole(n) },
+        { id: 'share', head: 'Share', isFigure: true, cell: ({ share }) => percent(share) },
+        { id: 'pd', head: 'Mean PD', isFigure: true, cell: ({ mean_pd: pd }) => percent(pd) },
+        {
+          id: 'bads',
+          head: 'Expected bads',
+          isFigure: true,
+          cell: ({ expected_bads: bads }) => whole(bads),
+        },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,296 @@
+import { Button, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { medianBand, readCutoffs, useCutoffs } from '../../api/decisions.ts'
+import { useDefinitions, usePerformance } from '../../api/performance.ts'
+import { manages } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
+import { Chart } from '../../ui/chart/chart.tsx'
+import type { Period } from '../../ui/complete-period.ts'
+import { number, percent, readNumber, whole } from '../../ui/figures.ts'
+import { Panel } from '../../ui/page.tsx'
+import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { Empty, Loaded, Notice } from '../../ui/states.tsx'
+import { ChangeDialog } from '../deployment/change-dialog.tsx'
+import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { Bands } from './bands.tsx'
+import { Comparison } from './comparison.tsx'
+import { type CurvePoint, calibrationFactor, cutoffFor, makeCurve } from './curve.ts'
+
+/** As many as one request may name. */
+const STEPS_MAX = 100
+const STANDARD = '90'
+
+/** The cut-off studio: what another cut-off would approve, as far as it is known. */
+export default function CutoffsPage() {
+  const [search] = useAddress()
+  return (
+    <DeploymentPage
+      title="Cut-off studio"
+      facts={[`Applicants: ${periodWords(readPeriod(search, STANDARD))}`]}
+    >
+      {(about) => <Studio {...about} />}
+    </DeploymentPage>
+  )
+}
+
+/** The ends of all score bands as cut-offs, so that the curve needs no further requests. */
+function useCurve(slug: string, period: Period) {
+  return useQuery({
+    queryKey: ['/v1/deployments/{slug}/cutoffs', slug, period, 'curve'],
+    queryFn: async ({ signal }) => {
+      const { bands } = await readCutoffs(slug, period, [], signal)
+      const ends = [...new Set(bands.flatMap(({ min, max }) => [min, max]))]
+      const wide = Math.ceil(ends.length / STEPS_MAX)
+      const cutoffs = ends.filter((_, index) => index % wide === 0)
+      return readCutoffs(slug, period, cutoffs, signal)
+    },
+  })
+}
+
+function Studio({ deployment, champion }: AboutDeployment) {
+  const { slug } = deployment
+  const [search] = useAddress()
+  const period = readPeriod(search, STANDARD)
+  const curve = useCurve(slug, period)
+  const definition = useDefinitions().data?.[0]
+  const performance = usePerformance({ slug, definition: definition?.id })
+  return (
+    <>
+      <div className="filters">
+        <PeriodChoice standard={STANDARD} />
+      </div>
+      <Loaded of={curve}>
+        {(found) =>
+          found.n === 0 ? (
+            <Empty title="No applicants in this period">
+              <p>Choose a longer one.</p>
+            </Empty>
+          ) : (
+            <>
+              <Chosen
+                deployment={deployment}
+                grades={readGrades(champion.spec)}
+                found={found}
+                performance={performance.data ?? null}
+              />
+              <Bands found={found} period={period} />
+            </>
+          )
+        }
+      </Loaded>
+    </>
+  )
+}
+
+/** Grades in the order of scores; none where low scores are good. */
+function readGrades({ risk_grades: grades = [], scaling }: Schemas['ScorecardSpec']) {
+  return (scaling?.pdo ?? 1) > 0 ? grades : []
+}
+
+interface ChosenProps {
+  readonly deployment: AboutDeployment['deployment']
+  readonly grades: readonly Schemas['RiskGrade'][]
+  readonly found: Schemas['Cutoffs']
+  readonly performance: Schemas['Performance'] | null
+}
+
+function Chosen({ deployment, grades, found, performance }: ChosenProps) {
+  const { role } = useUser()
+  const [search, change] = useAddress()
+  const [isAsking, setAsking] = useState(false)
+  const points = makeCurve(found, performance?.gains ?? [])
+  const factor = performance === null ? null : calibrationFactor(performance)
+  const present = deployment.cutoff
+  const median = medianBand(found)
+  const chosen = readNumber(search['cutoff'] ?? '') ?? present ?? median ?? 0
+  const choose = (cutoff: number) => change({ cutoff: String(cutoff) })
+  const exact = useCutoffs(deployment.slug, readPeriod(search, STANDARD), [
+    ...new Set(present === null ? [chosen] : [chosen, present]),
+  ])
+  return (
+    <>
+      <Panel title="Approvals and bads">
+        <Choice points={points} chosen={chosen} factor={factor ?? 1} choose={choose} />
+        <Curves points={points} chosen={chosen} present={present} />
+        <Calibration factor={factor} performance={performance} />
+      </Panel>
+      <Panel
+        title={
+          present === null
+            ? `Cut-off ${number(chosen)}`
+            : `From ${number(present)} to ${number(chosen)}`
+        }
+        actions={
+          manages(role) &&
+          chosen !== present && (
+            <Button size="xs" onClick={() => setAsking(true)}>
+              {deployment.require_approval ? 'Send for approval' : 'Set this cut-off'}
+            </Button>
+          )
+        }
+      >
+        <Loaded of={exact}>
+          {({ cutoffs }) => (
+            <Comparison
+              chosen={cutoffs.find(({ cutoff }) => cutoff === chosen)}
+              present={cutoffs.find(({ cutoff }) => cutoff === present)}
+              factor={factor}
+              grades={grades}
+              shares={found.grades}
+            />
+          )}
+        </Loaded>
+      </Panel>
+      {isAsking && (
+        <ChangeDialog
+          deployment={deployment}
+          change={{ kind: 'cutoff', value: chosen }}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </>
+  )
+}
+
+interface ChoiceProps {
+  readonly points: readonly CurvePoint[]
+  readonly chosen: number
+  readonly factor: number
+  readonly choose: (cutoff: number) => void
+}
+
+/** Three ways to a cut-off: drag it, type it, or ask for a bad rate. All show the same. */
+function Choice({ points, chosen, factor, choose }: ChoiceProps) {
+  const cutoffs = points.map(({ cutoff }) => cutoff).toSorted((a, b) => a - b)
+  const [limit, setLimit] = useState('')
+  const [isNone, setNone] = useState(false)
+  const solve = (event: FormEvent) => {
+    event.preventDefault()
+    const share = readNumber(limit.replace('%', ''))
+    const found = share === null ? null : cutoffFor(points, share / 100, factor)
+    setNone(found === null)
+    if (found !== null) choose(found.cutoff)
+  }
+  return (
+    <div className="form-row">
+      <label className="slider">
+        Drag the cut-off
+        <input
+          type="range"
+          min={cutoffs[0] ?? 0}
+          max={cutoffs.at(-1) ?? 1}
+          step="1"
+          value={chosen}
+          aria-valuetext={number(chosen)}
+          onChange={({ currentTarget }) => choose(Number(currentTarget.value))}
+        />
+      </label>
+      <ExactCutoff key={chosen} chosen={chosen} choose={choose} />
+      <form onSubmit={solve} className="form-row">
+        <TextInput
+          label="Bad rate at most, in percent"
+          inputMode="decimal"
+          value={limit}
+          {...(isNone && { error: 'No cut-off has so few bads.' })}
+          onChange={({ currentTarget }) => setLimit(currentTarget.value)}
+        />
+        <Button type="submit" variant="default">
+          Find the cut-off
+        </Button>
+      </form>
+    </div>
+  )
+}
+
+/** Takes a typed cut-off when it is a number and the field is left, or by Enter. */
+function ExactCutoff({ chosen, choose }: Pick<ChoiceProps, 'chosen' | 'choose'>) {
+  const [text, setText] = useState(String(chosen))
+  const typed = readNumber(text)
+  const take = () => typed !== null && typed !== chosen && choose(typed)
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        take()
+      }}
+    >
+      <TextInput
+        label="Exact cut-off"
+        inputMode="decimal"
+        value={text}
+        {...(typed === null && { error: 'A number, as 460 or 460,5' })}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+        onBlur={take}
+      />
+    </form>
+  )
+}
+
+function Curves({
+  points,
+  chosen,
+  present,
+}: {
+  points: readonly CurvePoint[]
+  chosen: number
+  present: number | null
+}) {
+  const nearest = (cutoff: number) =>
+    points.toSorted((a, b) => Math.abs(a.cutoff - cutoff) - Math.abs(b.cutoff - cutoff))[0]
+  const marks = [
+    ...(present === null ? [] : [{ cutoff: present, name: `now ${number(present)}` }]),
+    ...(chosen === present ? [] : [{ cutoff: chosen, name: `chosen ${number(chosen)}` }]),
+  ].map(({ cutoff, name }) => ({ at: nearest(cutoff)?.approvalRate ?? 0, name }))
+  const hasObserved = points.some(({ observed }) => observed !== null)
+  return (
+    <Chart
+      title="Bad rate of those approved, by the share that is approved"
+      at={points.map(({ approvalRate }) => approvalRate)}
+      atName="Approved"
+      formatAt={percent}
+      format={percent}
+      from={0}
+      height={240}
+      marks={marks}
+      series={[
+        { name: 'Expected', values: points.map(({ expected }) => expected), kind: 'dashed' },
+        ...(hasObserved
+          ? [
+              {
+                name: 'Observed, with interval',
+                values: points.map(({ observed }) => observed),
+                low: points.map(({ low }) => low),
+                high: points.map(({ high }) => high),
+              },
+            ]
+          : []),
+      ]}
+    />
+  )
+}
+
+function Calibration({
+  factor,
+  performance,
+}: {
+  factor: number | null
+  performance: Schemas['Performance'] | null
+}) {
+  if (factor === null || performance === null) {
+    return (
+      <p className="muted">
+        No outcomes are known, so bads are expected ones: the sum of the model's own probabilities.
+      </p>
+    )
+  }
+  return (
+    <Notice kind={Math.abs(factor - 1) > 0.1 ? 'watch' : 'info'}>
+      Of {whole(performance.n)} applicants with an outcome, {number(factor)} times as many were bad
+      as the model expects. Figures below are multiplied by that. Only booked applicants have
+      outcomes: the rejected may differ.
+    </Notice>
+  )
+}

@@ -1,0 +1,224 @@
+import { Button, Textarea } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import { DEPLOYMENT_CHANGES, useModel, useModelNames } from '../../api/deployments.ts'
+import { useMemberNames } from '../../api/members.ts'
+import { manages } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { binText, type FeatureName, featureNames } from '../../ui/card.ts'
+import { Dialog } from '../../ui/dialog.tsx'
+import { number, pct, percent, whole } from '../../ui/figures.ts'
+import { Failure, Loaded, Notice, Waiting } from '../../ui/states.tsx'
+import { DataTable } from '../../ui/table.tsx'
+import { ChallengerEvidence } from '../challengers/evidence.tsx'
+import { Changes, changeTitle } from './request-changes.tsx'
+import { Subject } from './subject.tsx'
+
+type ChangeRequest = Schemas['ChangeRequest']
+type Difference = Schemas['Difference']
+
+/** A change that waits: first what decides, then the details, then the decision. */
+export function ApprovalDialog({
+  request,
+  onClose,
+}: {
+  request: ChangeRequest
+  onClose: () => void
+}) {
+  const { role, userId } = useUser()
+  const client = useQueryClient()
+  const memberName = useMemberNames()
+  const [comment, setComment] = useState('')
+  const { id } = request
+  const detail = useQuery({
+    queryKey: ['/v1/change-requests/{id}', id],
+    queryFn: ({ signal }) =>
+      readData(api.GET('/v1/change-requests/{id}', { params: { path: { id } }, signal })),
+  })
+  const deciding = useMutation({
+    mutationFn: (decision: 'approve' | 'decline') => {
+      const text = comment.trim()
+      const init = { params: { path: { id } }, body: text === '' ? {} : { comment: text } }
+      return decision === 'approve'
+        ? api.POST('/v1/change-requests/{id}/approve', init)
+        : api.POST('/v1/change-requests/{id}/decline', init)
+    },
+    onSuccess: () => {
+      for (const key of DEPLOYMENT_CHANGES) void client.invalidateQueries({ queryKey: [key] })
+      onClose()
+    },
+  })
+  const isOwn = request.requested_by === userId
+  const mayDecide = manages(role) && !isOwn
+  const decide = (decision: 'approve' | 'decline') => () =>
+    deciding.isPending || deciding.mutate(decision)
+  const promoted = promotedModel(request)
+  const card = useModel(request.after.champion_model_id)
+  const featureName = featureNames(card.data?.spec)
+  return (
+    <Dialog title={changeTitle(request)} onClose={onClose} isWide>
+      <Subject slug={request.deployment_id} />
+      <p>
+        Asked by {memberName(request.requested_by)}
+        {request.reason && (
+          <>
+            : “<bdi>{request.reason}</bdi>”
+          </>
+        )}
+      </p>
+      <NewFeatures features={request.features} featureName={featureName} />
+      {promoted && (
+        <ChallengerEvidence
+          slug={request.deployment_id}
+          challengerId={promoted.id}
+          modelId={promoted.model_id}
+        />
+      )}
+      <h3>What will change</h3>
+      <Changes request={request} />
+      <Loaded of={detail}>
+        {({ difference }) => <Effects difference={difference} featureName={featureName} />}
+      </Loaded>
+      {isOwn && <p className="hint">You asked for this change: another owner or admin decides.</p>}
+      {mayDecide && (
+        <Textarea
+          label="Comment"
+          description="Shown in the audit log"
+          maxLength={10_000}
+          value={comment}
+          onChange={({ currentTarget }) => setComment(currentTarget.value)}
+        />
+      )}
+      <Waiting isPending={deciding.isPending} />
+      {deciding.error && <Failure error={deciding.error} />}
+      <div className="form-end">
+        <Button variant="default" onClick={onClose}>
+          Close
+        </Button>
+        {mayDecide && (
+          <>
+            <Button color="red" aria-disabled={deciding.isPending} onClick={decide('decline')}>
+              Decline
+            </Button>
+            <Button aria-disabled={deciding.isPending} onClick={decide('approve')}>
+              {deciding.isPending ? 'Deciding …' : 'Approve'}
+            </Button>
+          </>
+        )}
+      </div>
+    </Dialog>
+  )
+}
+
+/** The challenger that a request makes the champion; undefined for other changes. */
+function promotedModel({ before, after }: ChangeRequest) {
+  if (before.champion_model_id === after.champion_model_id) return undefined
+  return before.challengers.find(({ model_id }) => model_id === after.champion_model_id)
+}
+
+function NewFeatures({
+  features,
+  featureName,
+}: {
+  features: Schemas['FeatureChange'] | undefined
+  featureName: FeatureName
+}) {
+  if (features === undefined) return null
+  const { added, removed } = features
+  return (
+    <>
+      {added.length > 0 && (
+        <Notice kind="watch">
+          Callers must begin to send: {added.map(featureName).join(', ')}.
+        </Notice>
+      )}
+      {removed.length > 0 && <p>No longer used: {removed.map(featureName).join(', ')}.</p>}
+    </>
+  )
+}
+
+function Effects({
+  difference: { shares, models, affected },
+  featureName,
+}: {
+  difference: Difference
+  featureName: FeatureName
+}) {
+  const modelName = useModelNames()
+  return (
+    <>
+      <h3>Who is affected</h3>
+      <p>{affectedText(affected)}</p>
+      <DataTable
+        caption="Shares of the models"
+        rows={shares}
+        rowKey={({ model_id }) => model_id}
+        prefix="shares-"
+        columns={[
+          { id: 'model', head: 'Model', isName: true, cell: (one) => modelName(one.model_id) },
+          { id: 'now', head: 'Now', isFigure: true, cell: (one) => pct(one.before_pct) },
+          { id: 'then', head: 'Then', isFigure: true, cell: (one) => pct(one.after_pct) },
+        ]}
+      />
+      {models && <Points models={models} featureName={featureName} />}
+    </>
+  )
+}
+
+const points = (value: number | null) => (value === null ? 'no such bin' : number(value))
+const BINS_SHOWN = 50
+
+function Points({
+  models,
+  featureName,
+}: {
+  models: NonNullable<Difference['models']>
+  featureName: FeatureName
+}) {
+  const { base_points: base, points: all, points_truncated: isCut } = models
+  const rows = [
+    { feature: '', bin: '', before: base.before, after: base.after },
+    ...all.slice(0, BINS_SHOWN),
+  ]
+  return (
+    <details>
+      <summary>Points that differ, bin by bin</summary>
+      <DataTable
+        caption="Points by bin"
+        rows={rows}
+        rowKey={({ feature, bin }) => `${feature} ${bin}`}
+        prefix="points-"
+        columns={[
+          {
+            id: 'feature',
+            head: 'Feature',
+            isName: true,
+            cell: ({ feature }) => (feature === '' ? 'Base points' : featureName(feature)),
+          },
+          { id: 'bin', head: 'Bin', cell: ({ bin }) => plainBin(bin) },
+          { id: 'now', head: 'Now', isFigure: true, cell: ({ before }) => points(before) },
+          { id: 'then', head: 'Then', isFigure: true, cell: ({ after }) => points(after) },
+        ]}
+      />
+      {(isCut || all.length > BINS_SHOWN) && (
+        <p className="hint">More bins differ than this list shows.</p>
+      )}
+    </details>
+  )
+}
+
+/** A bin is a range or a category. */
+function plainBin(bin: string): string {
+  return /^[[(].*,.*[\])]$/.test(bin) ? binText({ range: bin }) : binText({ value: bin })
+}
+
+function affectedText(affected: Difference['affected']): string {
+  if (affected === null) return 'The log does not tell, or no score changes.'
+  const { n, changed, undecided, share, is_complete: isComplete } = affected
+  if (n === 0) return 'Nobody was scored by the present champion in the last 30 days.'
+  const period = isComplete ? 'of the last 30 days' : 'that were scored last'
+  const open = undecided === 0 ? '' : ` For ${whole(undecided)} the logged bins do not tell.`
+  return `Of ${whole(n)} applicants ${period}, ${whole(changed)} would have another score.${open} With the shares below, the answers of ${percent(share)} change.`
+}

@@ -1,0 +1,288 @@
+import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { readRecords } from '../../api/audit.ts'
+import { api, readData } from '../../api/client.ts'
+import { DEPLOYMENT_CHANGES, type Deployment, useModels } from '../../api/deployments.ts'
+import { ApiError } from '../../api/errors.ts'
+import { send } from '../../api/send.ts'
+import type { Schemas } from '../../api/types.ts'
+import { Dialog, Form } from '../../ui/dialog.tsx'
+import { When } from '../../ui/facts.tsx'
+import { withVersion } from '../../ui/names.ts'
+import { Loaded, Notice } from '../../ui/states.tsx'
+import { AuditRecords } from '../audit/trail.tsx'
+import { type Change, type Effect, type Inputs, makePlan } from './plan.ts'
+import { Subject } from './subject.tsx'
+
+const TAKEN_OVER =
+  'Somebody else changed the deployment in the meantime. Below are the effects of your change now.'
+const NEW_FEATURES = 'features_added'
+
+/** Dialog for a change: shows its effects, makes it, and then says what has become of it. */
+export function ChangeDialog({
+  deployment,
+  change,
+  onClose,
+}: {
+  deployment: Deployment
+  change: Change
+  onClose: () => void
+}) {
+  const client = useQueryClient()
+  const [inputs, setInputs] = useState<Inputs>(() => firstInputs(deployment, change))
+  const [done, setDone] = useState<Schemas['ChangeRequest'] | 'made' | null>(null)
+  // The deployment when the dialog opened; the page behind it keeps reloading.
+  const [present, setPresent] = useState(deployment)
+  const [addsFeatures, setAddsFeatures] = useState(false)
+  const plan = makePlan(present, change, inputs)
+  const set = (more: Partial<Inputs>) => setInputs({ ...inputs, ...more })
+  const make = async () => {
+    if (plan.request === null) return
+    const path = { slug: present.slug }
+    const now = await readData(api.GET('/v1/deployments/{slug}', { params: { path } }))
+    if (now.cache_version !== present.cache_version) {
+      setPresent(now)
+      throw new ApiError('changed', TAKEN_OVER)
+    }
+    const answer = await send(plan.request).catch((error: unknown) => {
+      if (error instanceof ApiError && error.code === NEW_FEATURES) setAddsFeatures(true)
+      throw error
+    })
+    setDone(isChangeRequest(answer) ? answer : 'made')
+    for (const key of DEPLOYMENT_CHANGES) void client.invalidateQueries({ queryKey: [key] })
+  }
+  if (done !== null)
+    return <Done title={plan.title} subject={present.slug} done={done} onClose={onClose} />
+  return (
+    <Dialog title={plan.title} onClose={onClose}>
+      <Subject slug={present.slug} />
+      <Form
+        send={make}
+        submit={plan.confirm}
+        busy="Changing …"
+        missing={plan.request === null ? (plan.fault ?? missingText(change)) : null}
+        onCancel={onClose}
+      >
+        <Fields change={change} deployment={present} inputs={inputs} set={set} />
+        <Effects effects={plan.effects} />
+        {plan.notes.map((note) => (
+          <p key={note} className="hint">
+            {note}
+          </p>
+        ))}
+        {addsFeatures && (
+          <Checkbox
+            label="Callers will send the new features"
+            checked={inputs.acceptsFeatures}
+            onChange={({ currentTarget }) => set({ acceptsFeatures: currentTarget.checked })}
+          />
+        )}
+      </Form>
+    </Dialog>
+  )
+}
+
+/** Tells whether a change was stored as a request, because the deployment requires approval. */
+export function isChangeRequest(answer: unknown): answer is Schemas['ChangeRequest'] {
+  return typeof answer === 'object' && answer !== null && 'requested_by' in answer
+}
+
+function firstInputs(deployment: Deployment, change: Change): Inputs {
+  const share = change.kind === 'share' ? String(change.challenger.traffic_pct) : ''
+  const cutoff = (change.kind === 'cutoff' && change.value) || deployment.cutoff
+  const rest = { model: null, reason: '', isEmergency: false, acceptsFeatures: false }
+  return { ...rest, share, cutoff: cutoff === null ? '' : String(cutoff) }
+}
+
+function missingText({ kind }: Change): string {
+  if (kind === 'rollback') return 'A reason is required.'
+  return kind === 'add' ? 'Choose a model and its share.' : 'Give a share.'
+}
+
+function Effects({ effects }: { effects: readonly Effect[] }) {
+  if (effects.length === 0) return null
+  return (
+    <>
+      <h3>What will change</h3>
+      <table>
+        <caption className="unseen">What will change</caption>
+        <thead>
+          <tr>
+            <td />
+            <th scope="col">Now</th>
+            <th scope="col">Then</th>
+          </tr>
+        </thead>
+        <tbody>
+          {effects.map(({ what, before, after }) => (
+            <tr key={what}>
+              <th scope="row">{what}</th>
+              <td>{before}</td>
+              <td>
+                <strong>{after}</strong>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  )
+}
+
+/** Shows what the audit log has of a change that was just made. */
+function Receipt({ subject }: { subject: string }) {
+  const newest = useQuery({
+    queryKey: ['/v1/audit-log', subject, 'newest'],
+    queryFn: async ({ signal }) => (await readRecords({ subject, limit: 1 }, signal)).records,
+    staleTime: 0,
+  })
+  return (
+    <>
+      <h3>Record in the audit log</h3>
+      <Loaded of={newest}>
+        {(records) => (
+          <>
+            <AuditRecords records={records} isOfOne />
+            <code>{records[0]?.id}</code>
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function Done({
+  title,
+  subject,
+  done,
+  onClose,
+}: {
+  title: string
+  subject: string
+  done: Schemas['ChangeRequest'] | 'made'
+  onClose: () => void
+}) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Subject slug={subject} />
+      {done === 'made' ? (
+        <>
+          <Notice kind="good">Done. The change is active.</Notice>
+          <Receipt subject={subject} />
+        </>
+      ) : (
+        <Notice kind="watch">
+          Nothing has changed yet: the change waits for another owner or admin until{' '}
+          <When at={done.expires_at} isExact />. Change request <code>{done.id}</code>.
+        </Notice>
+      )}
+      <div className="form-end">
+        <Button onClick={onClose}>Done</Button>
+      </div>
+    </Dialog>
+  )
+}
+
+interface FieldsProps {
+  readonly change: Change
+  readonly deployment: Deployment
+  readonly inputs: Inputs
+  readonly set: (more: Partial<Inputs>) => void
+}
+
+function Fields({ change: { kind }, deployment, inputs, set }: FieldsProps) {
+  const share = (
+    <TextInput
+      label="Share in percent"
+      description="1 to 50; all challengers together at most 50"
+      inputMode="decimal"
+      autoComplete="off"
+      value={inputs.share}
+      onChange={({ currentTarget }) => set({ share: currentTarget.value })}
+    />
+  )
+  if (kind === 'add') {
+    return (
+      <>
+        <ModelChoice deployment={deployment} inputs={inputs} set={set} />
+        {share}
+      </>
+    )
+  }
+  if (kind === 'share') return share
+  if (kind === 'cutoff') {
+    return (
+      <TextInput
+        label="Cut-off"
+        description="Empty: the deployment has none."
+        inputMode="decimal"
+        autoComplete="off"
+        value={inputs.cutoff}
+        onChange={({ currentTarget }) => set({ cutoff: currentTarget.value })}
+      />
+    )
+  }
+  if (kind !== 'rollback' && kind !== 'promote') return null
+  const mayHurry = kind === 'rollback' && deployment.require_approval
+  return (
+    <>
+      <Textarea
+        label="Reason"
+        description={`${kind === 'promote' ? 'Optional; shown' : 'Shown'} in the audit log`}
+        maxLength={10_000}
+        value={inputs.reason}
+        onChange={({ currentTarget }) => set({ reason: currentTarget.value })}
+      />
+      {mayHurry && deployment.emergency_rollback && (
+        <Checkbox
+          label="This is an emergency: do not wait for approval"
+          checked={inputs.isEmergency}
+          onChange={({ currentTarget }) => set({ isEmergency: currentTarget.checked })}
+        />
+      )}
+    </>
+  )
+}
+
+/** The models that can become a challenger: active, in the champion's environment, unused here. */
+function ModelChoice({ deployment, inputs, set }: Omit<FieldsProps, 'change'>) {
+  const models = useModels()
+  const { champion_model: champion, challengers } = deployment
+  const taken = new Set([champion.id, ...challengers.map((one) => one.model_id)])
+  return (
+    <Loaded of={models}>
+      {(all) => {
+        const environment = all.find(({ id }) => id === champion.id)?.environment
+        const found = all.filter(
+          (one) => one.status === 'active' && one.environment === environment && !taken.has(one.id),
+        )
+        if (found.length === 0) {
+          return (
+            <Notice>
+              There is no other active model in this environment.{' '}
+              <Link to={'/models/new' as string}>Upload one</Link> without deploying it.
+            </Notice>
+          )
+        }
+        return (
+          <NativeSelect
+            label="Model"
+            value={inputs.model?.id ?? ''}
+            data={[
+              { value: '', label: 'Choose …' },
+              ...found.map(({ id, name, version }) => ({
+                value: id,
+                label: withVersion(name, version),
+              })),
+            ]}
+            onChange={({ currentTarget }) =>
+              set({ model: found.find(({ id }) => id === currentTarget.value) ?? null })
+            }
+          />
+        )
+      }}
+    </Loaded>
+  )
+}

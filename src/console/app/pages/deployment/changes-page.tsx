@@ -1,0 +1,69 @@
+import { changeText, useHistory } from '../../api/history.ts'
+import { audits } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { When } from '../../ui/facts.tsx'
+import { NONE } from '../../ui/figures.ts'
+import { Panel } from '../../ui/page.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+import { AuditTrail } from '../audit/trail.tsx'
+import { DeploymentPage } from './frame.tsx'
+import { WaitingChanges } from './waiting-changes.tsx'
+
+type Change = Schemas['HistoryChange']
+
+const COLUMNS: readonly Column<Change>[] = [
+  {
+    id: 'at',
+    head: 'When',
+    isName: true,
+    cell: ({ at }) => <When at={at} />,
+    value: ({ at }) => at,
+  },
+  { id: 'what', head: 'Change', cell: changeText, text: changeText },
+  {
+    id: 'champion',
+    head: 'Champion then',
+    cell: ({ champion_version }) => champion_version ?? NONE,
+  },
+]
+
+/** Changes that wait for approval, and those that were made. */
+export default function ChangesPage() {
+  const { role } = useUser()
+  return (
+    <DeploymentPage title="Changes">
+      {({ deployment }) => (
+        <>
+          <WaitingChanges deployment={deployment} />
+          <Made slug={deployment.slug} />
+          {audits(role) && <AuditTrail subject={deployment.slug} />}
+        </>
+      )}
+    </DeploymentPage>
+  )
+}
+
+function Made({ slug }: { slug: string }) {
+  const history = useHistory(slug)
+  return (
+    <Panel title="History">
+      <Loaded of={history}>
+        {(changes) =>
+          changes.length === 0 ? (
+            <Empty title="No changes yet" />
+          ) : (
+            <DataTable
+              caption="Changes of the deployment"
+              rows={changes.toReversed()}
+              columns={COLUMNS}
+              rowKey={({ at, kind }) => `${at} ${kind}`}
+              search="Search"
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}

@@ -1,0 +1,132 @@
+import { useQuery } from '@tanstack/react-query'
+import { api, readData } from '../../api/client.ts'
+import { type Deployment, useModelNames } from '../../api/deployments.ts'
+import type { Schemas } from '../../api/types.ts'
+import { Chart } from '../../ui/chart/chart.tsx'
+import { milliseconds, number, percent, signed, whole } from '../../ui/figures.ts'
+import { Panel } from '../../ui/page.tsx'
+import { Loaded } from '../../ui/states.tsx'
+import { DataTable } from '../../ui/table.tsx'
+import { computeStart } from './range.ts'
+
+/** The models of a deployment side by side, and each challenger beside the champion. */
+export function Models({ deployment, hours }: { deployment: Deployment; hours: number }) {
+  const { slug, cache_version: version } = deployment
+  const asked = useQuery({
+    queryKey: ['/v1/deployments/{slug}/stats/models', slug, hours, version],
+    queryFn: ({ signal }) => {
+      const params = { path: { slug }, query: { from: computeStart(hours) } }
+      return readData(api.GET('/v1/deployments/{slug}/stats/models', { params, signal }))
+    },
+  })
+  return (
+    <Loaded of={asked}>
+      {(found) => (found.applicants === 0 ? null : <SideBySide found={found} />)}
+    </Loaded>
+  )
+}
+
+function SideBySide({ found }: { found: Schemas['ModelComparison'] }) {
+  const modelName = useModelNames()
+  const { models, challengers, applicants } = found
+  return (
+    <>
+      <Panel title="By model">
+        <DataTable
+          caption="Models side by side"
+          rows={models}
+          rowKey={({ model_id: id, role }) => `${id} ${role}`}
+          prefix="by-model-"
+          columns={[
+            { id: 'model', head: 'Model', isName: true, cell: (one) => modelName(one.model_id) },
+            { id: 'role', head: 'Role', cell: ({ role }) => role },
+            {
+              id: 'served',
+              head: 'Answered',
+              isFigure: true,
+              cell: ({ served }) => `${whole(served)} (${percent(served / applicants)})`,
+            },
+            { id: 'scored', head: 'Scored', isFigure: true, cell: ({ scored }) => whole(scored) },
+            {
+              id: 'score',
+              head: 'Average score',
+              isFigure: true,
+              cell: (one) => number(one.avg_score),
+            },
+            { id: 'pd', head: 'Average PD', isFigure: true, cell: (one) => percent(one.avg_pd) },
+            {
+              id: 'latency',
+              head: 'Latency p50, p95',
+              isFigure: true,
+              cell: (one) =>
+                `${milliseconds(one.p50_latency_ms)}, ${milliseconds(one.p95_latency_ms)}`,
+            },
+          ]}
+        />
+        <Histograms models={models} />
+      </Panel>
+      {challengers.map((one) => (
+        <Compared key={`${one.challenger_id} ${one.champion_model_id}`} compared={one} />
+      ))}
+    </>
+  )
+}
+
+/** The distributions of scores of all models, in common bins. */
+function Histograms({ models }: { models: readonly Schemas['ComparedModel'][] }) {
+  const modelName = useModelNames()
+  const drawn = models.flatMap(({ model_id: id, role, scores }) =>
+    scores === null ? [] : [{ name: `${modelName(id)}, ${role}`, ...scores }],
+  )
+  const at = [...new Set(drawn.flatMap(listBins))].toSorted((a, b) => a - b)
+  if (at.length < 2) return null
+  return (
+    <Chart
+      title="Scores"
+      at={at}
+      atName="Score from"
+      formatAt={number}
+      series={drawn.map((one) => {
+        const counts = new Map(listBins(one).map((bin, index) => [bin, one.counts[index] ?? 0]))
+        return { name: one.name, values: at.map((bin) => counts.get(bin) ?? 0) }
+      })}
+      format={whole}
+      from={0}
+    />
+  )
+}
+
+function listBins({ low, width, counts }: Schemas['Histogram']): number[] {
+  return counts.map((_, index) => low + index * width)
+}
+
+function Compared({ compared }: { compared: Schemas['ComparedChallenger'] }) {
+  const modelName = useModelNames()
+  const { differences, grades, compared: n, failed } = compared
+  const moved = grades.filter((one) => one.champion !== one.challenger)
+  const movedCount = moved.reduce((sum, { applicants }) => sum + applicants, 0)
+  const name = modelName(compared.model_id)
+  const champion = modelName(compared.champion_model_id)
+  const within = `${signed(compared.p5_difference)} … ${signed(compared.p95_difference)}`
+  return (
+    <Panel title={`${name} beside ${champion}`}>
+      <p>
+        Of {whole(n)} applicants that both have scored, {whole(movedCount)} (
+        {percent(n === 0 ? null : movedCount / n)}) get another grade. Its scores differ by{' '}
+        {signed(compared.avg_difference)} on average, for 90 % within {within}.
+        {failed > 0 && ` ${whole(failed)} could not be scored by it.`}
+      </p>
+      {differences && (
+        <Chart
+          title={`Score of ${name} less that of ${champion}`}
+          at={listBins(differences)}
+          atName="Points from"
+          formatAt={(value) => signed(value)}
+          series={[{ name: 'Applicants', values: differences.counts, kind: 'bars' }]}
+          format={whole}
+          from={0}
+        />
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,148 @@
+import { Button } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { championPct, type Deployment } from '../../api/deployments.ts'
+import { ROOT } from '../../api/exchange.ts'
+import { Copy, RowButton, When } from '../../ui/facts.tsx'
+import { number, pct } from '../../ui/figures.ts'
+import { withVersion } from '../../ui/names.ts'
+import { Badge, Panel } from '../../ui/page.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+import type { Change } from './plan.ts'
+
+/** A model that answers or scores here. */
+interface Row {
+  readonly id: string
+  readonly name: string
+  readonly isChampion: boolean
+  readonly share: string
+  readonly since: string | null
+  readonly changes: readonly { readonly text: string; readonly change: Change }[]
+}
+
+/** Which model answers which share, and the buttons that change it. */
+export function Traffic({
+  deployment,
+  ask,
+}: {
+  deployment: Deployment
+  /** Begins a change; null for roles that may make none. */
+  ask: ((change: Change) => void) | null
+}) {
+  const { shadow_mode: isShadow, strict_mode: isStrict, cutoff } = deployment
+  const columns: Column<Row>[] = [
+    {
+      id: 'model',
+      head: 'Model',
+      isName: true,
+      cell: ({ id, name, isChampion }) => (
+        <>
+          <Link to={`/models/${id}` as string}>
+            <bdi>{name}</bdi>
+          </Link>{' '}
+          <Badge kind={isChampion ? 'production' : ''}>
+            {isChampion ? 'champion' : isShadow ? 'in shadow' : 'challenger'}
+          </Badge>
+        </>
+      ),
+    },
+    { id: 'share', head: 'Answers', isFigure: true, cell: ({ share }) => share },
+    { id: 'since', head: 'Since', cell: ({ since }) => since && <When at={since} /> },
+  ]
+  const changing: Column<Row> = {
+    id: 'change',
+    head: 'Change',
+    cell: ({ name, changes }) => (
+      <span className="row-actions">
+        {changes.map(({ text, change }) => (
+          <RowButton
+            key={text}
+            name={`${text}: ${name}`}
+            isDanger={change.kind === 'remove' || change.kind === 'rollback'}
+            onClick={() => ask?.(change)}
+          >
+            {text}
+          </RowButton>
+        ))}
+      </span>
+    ),
+  }
+  const endpoint = `${ROOT}v1/score/${deployment.slug}`
+  return (
+    <Panel
+      title="Models and traffic"
+      actions={
+        <>
+          <Badge>{isShadow ? 'shadow mode' : 'live split'}</Badge>
+          {isStrict && <Badge>strict mode</Badge>}
+          {deployment.require_approval && <Badge>needs approval</Badge>}
+          <Badge>{cutoff === null ? 'no cut-off' : `cut-off ${number(cutoff)}`}</Badge>
+        </>
+      }
+    >
+      <DataTable
+        caption="Models of this deployment"
+        rows={makeRows(deployment)}
+        columns={ask === null ? columns : [...columns, changing]}
+        rowKey={({ id }) => id}
+        prefix="models-"
+      />
+      {ask !== null && (
+        <div className="row-actions">
+          <Button size="xs" onClick={() => ask({ kind: 'add' })}>
+            Add a challenger
+          </Button>
+          {settings(deployment).map(([text, change]) => (
+            <Button key={text} size="xs" variant="default" onClick={() => ask(change)}>
+              {text}
+            </Button>
+          ))}
+        </div>
+      )}
+      <p>
+        <span className="muted">Scores at</span> <code>{endpoint}</code>{' '}
+        <Copy text={endpoint} label="Copy the address" />
+      </p>
+    </Panel>
+  )
+}
+
+function makeRows(deployment: Deployment): readonly Row[] {
+  const { champion_model: champion, previous_champion_model: previous, challengers } = deployment
+  const isShadow = deployment.shadow_mode
+  const back = { text: `Roll back to ${previous?.version}`, change: { kind: 'rollback' } } as const
+  return [
+    {
+      id: champion.id,
+      name: withVersion(champion.name, champion.version),
+      isChampion: true,
+      share: pct(championPct(deployment)),
+      since: null,
+      changes: previous === undefined ? [] : [back],
+    },
+    ...challengers.map((challenger) => ({
+      id: challenger.model_id,
+      name: withVersion(challenger.model_name, challenger.model_version),
+      isChampion: false,
+      share: isShadow
+        ? `none (${pct(challenger.traffic_pct)} when live)`
+        : pct(challenger.traffic_pct),
+      since: challenger.added_at,
+      changes: [
+        { text: 'Promote', change: { kind: 'promote', challenger } },
+        { text: 'Change share', change: { kind: 'share', challenger } },
+        { text: 'Remove', change: { kind: 'remove', challenger } },
+      ] as const,
+    })),
+  ]
+}
+
+function settings(deployment: Deployment): readonly (readonly [string, Change])[] {
+  const { shadow_mode, strict_mode, require_approval, is_active } = deployment
+  return [
+    [shadow_mode ? 'Switch to a live split' : 'Switch shadow mode on', { kind: 'shadow' }],
+    [strict_mode ? 'Make it lenient' : 'Make it strict', { kind: 'strict' }],
+    [require_approval ? 'Stop requiring approval' : 'Require approval', { kind: 'approval' }],
+    ['Set the cut-off', { kind: 'cutoff' }],
+    [is_active ? 'Switch off' : 'Switch on', { kind: 'switch' }],
+  ]
+}

@@ -1,0 +1,68 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import type { Deployment } from '../../api/deployments.ts'
+import { useMemberNames } from '../../api/members.ts'
+import type { Schemas } from '../../api/types.ts'
+import { RowButton, When } from '../../ui/facts.tsx'
+import { counted } from '../../ui/figures.ts'
+import { Badge, Panel } from '../../ui/page.tsx'
+import { Failure } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+import { ApprovalDialog } from './approval-dialog.tsx'
+import { Changes, changeTitle } from './request-changes.tsx'
+
+type ChangeRequest = Schemas['ChangeRequest']
+
+const REFRESH_MS = 15_000
+
+/** Changes of a deployment that wait for a second person; nothing if none does. */
+export function WaitingChanges({ deployment: { id } }: { deployment: Deployment }) {
+  const [shown, setShown] = useState<ChangeRequest | null>(null)
+  const memberName = useMemberNames()
+  const waiting = useQuery({
+    queryKey: ['/v1/change-requests', id],
+    queryFn: async ({ signal }) => {
+      const query = { state: 'waiting', deployment: id } as const
+      return (await readData(api.GET('/v1/change-requests', { params: { query }, signal })))
+        .change_requests
+    },
+    refetchInterval: REFRESH_MS,
+  })
+  const columns: Column<ChangeRequest>[] = [
+    { id: 'change', head: 'Change', isName: true, cell: changeTitle },
+    { id: 'what', head: 'What will change', cell: (request) => <Changes request={request} /> },
+    { id: 'by', head: 'Asked by', cell: ({ requested_by }) => memberName(requested_by) },
+    { id: 'until', head: 'Waits until', cell: ({ expires_at }) => <When at={expires_at} /> },
+    {
+      id: 'decision',
+      head: 'Decision',
+      cell: (request) => (
+        <RowButton name={`Look at it: ${changeTitle(request)}`} onClick={() => setShown(request)}>
+          Look at it
+        </RowButton>
+      ),
+    },
+  ]
+  const rows = waiting.data ?? []
+  return (
+    <>
+      {waiting.error && <Failure error={waiting.error} retry={() => void waiting.refetch()} />}
+      {rows.length > 0 && (
+        <Panel
+          title="Waiting for approval"
+          actions={<Badge kind="waiting">{counted(rows.length, 'change')}</Badge>}
+        >
+          <DataTable
+            caption="Changes that wait for approval"
+            rows={rows}
+            columns={columns}
+            rowKey={(request) => request.id}
+            prefix="waiting-"
+          />
+        </Panel>
+      )}
+      {shown && <ApprovalDialog request={shown} onClose={() => setShown(null)} />}
+    </>
+  )
+}

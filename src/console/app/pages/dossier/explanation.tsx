@@ -1,0 +1,271 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import type { Schemas } from '../../api/types.ts'
+import { LISTED_BINS_MAX } from '../../contract.ts'
+import { useAddress } from '../../ui/address.ts'
+import { featureNames } from '../../ui/card.ts'
+import { NONE, number, readNumber, signed, whole } from '../../ui/figures.ts'
+import { Panel } from '../../ui/page.tsx'
+import { PlainTable } from '../../ui/plain-table.tsx'
+import { codeText, languageName, listLanguages, methodWords } from '../../ui/reason-words.ts'
+import { Empty, Loaded, Notice } from '../../ui/states.tsx'
+import { binWords } from './bins.tsx'
+import { LetterPanel } from './letter-panel.tsx'
+import { Waterfall } from './waterfall.tsx'
+
+type Explanation = Schemas['Explanation']
+type NameOf = (name: string) => string
+
+const PATH = '/v1/scores/{request_id}/explanation'
+/** Longer lists are cut: a card can have thousands of bins. */
+const CHANGES_MAX = 12
+const OTHER_BINS_MAX = 500
+
+interface ExplanationProps {
+  readonly requestId: string
+  /** Index of the record in a batch. */
+  readonly record: number
+  readonly scoredAt: string
+  /** The card of the model that answered. */
+  readonly spec: Schemas['ScorecardSpec']
+}
+
+/** Why a score is what it is, a letter about it, and what would have changed it. */
+export function ExplanationPanels({ requestId, record, scoredAt, spec }: ExplanationProps) {
+  const [{ lang = 'en', cutoff = '' }, change] = useAddress()
+  const goal = cutoff === '' ? null : readNumber(cutoff)
+  const loaded = useQuery({
+    queryKey: [PATH, requestId, record, lang, goal],
+    queryFn: ({ signal }) => {
+      const query = { lang, record, ...(goal !== null && { cutoff: goal }) }
+      const params = { path: { request_id: requestId }, query }
+      return readData(api.GET(PATH, { params, signal }))
+    },
+    placeholderData: (before) => before,
+  })
+  const languages = listLanguages(spec)
+  const choice = languages.length > 1 && (
+    <NativeSelect
+      label="Language of texts"
+      value={lang}
+      data={languages.map((tag) => ({ value: tag, label: languageName(tag) }))}
+      onChange={({ currentTarget }) => change({ lang: currentTarget.value })}
+    />
+  )
+  return (
+    <Loaded of={loaded}>
+      {(found) => {
+        const labels = new Map(found.features.map(({ name, label }) => [name, label]))
+        const fallback = featureNames(spec)
+        const nameFeature = (name: string) => labels.get(name) ?? fallback(name)
+        return (
+          <>
+            <Panel title="Why this score" actions={choice}>
+              <Reasons
+                found={found}
+                nameFeature={nameFeature}
+                readText={(code) => codeText(spec, code, lang)}
+              />
+            </Panel>
+            {found.reasons !== null && (
+              <LetterPanel
+                facts={{
+                  score: found.score,
+                  scoredAt,
+                  lang,
+                  range: found.score_range,
+                  reasons: found.reasons.map(({ text }) => text),
+                }}
+              />
+            )}
+            <Panel title="What would have changed it">
+              <Goal cutoff={cutoff} choose={(text) => change({ cutoff: text })} />
+              <Changes found={found} nameFeature={nameFeature} />
+              <OtherBins found={found} nameFeature={nameFeature} />
+            </Panel>
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function Reasons({
+  found,
+  nameFeature,
+  readText,
+}: {
+  found: Explanation
+  nameFeature: NameOf
+  readText: (code: string) => string
+}) {
+  const { reasons, features, score, reason_method: method, key_factors: factors } = found
+  if (reasons === null) {
+    return (
+      <Empty title="No reasons for this score">
+        <p>The card declares none, or needed a baseline and had none in force at the time.</p>
+      </Empty>
+    )
+  }
+  const compared = features.filter(({ baseline_points: points }) => points !== null)
+  const differences = compared.map((one) => one.points - (one.baseline_points ?? 0))
+  const start = differences.reduce((sum, one) => sum - one, score)
+  const bins = new Map(features.map((one) => [one.name, one.bin && binWords(one.bin)]))
+  return (
+    <>
+      {reasons.length === 0 ? (
+        <Empty title="No adverse factor">
+          <p>
+            No factor is adverse enough for a reason by the card’s rules. A decline needs the reason
+            of whoever declined.
+          </p>
+        </Empty>
+      ) : (
+        <PlainTable
+          caption="Reasons"
+          head={['Reason', 'Distance in points', 'From', 'Code']}
+          figures={[1]}
+          rows={reasons.map((one) => [
+            <bdi key="text">
+              {one.rank}. {one.text}
+            </bdi>,
+            number(one.distance),
+            one.features
+              .map((name) => `${nameFeature(name)}: ${bins.get(name) ?? 'missing or in no bin'}`)
+              .join('; ') || NONE,
+            <code key="code">{one.code}</code>,
+          ])}
+        />
+      )}
+      {found.reasons_truncated === true && (
+        <p className="muted">A reason as large as the last one is left out.</p>
+      )}
+      {factors.length > 0 && (
+        <p className="muted">Key factors: {factors.map(readText).join('; ')}.</p>
+      )}
+      {method !== null && <p className="muted">Compared with: {methodWords(method)}.</p>}
+      <details>
+        <summary>Against the baseline</summary>
+        <Waterfall
+          caption="Points against the baseline"
+          base={start}
+          // Features that can't be a reason have no baseline: the start has their own points.
+          start={
+            compared.length === features.length
+              ? 'Total of the baseline'
+              : 'Baseline, and the features without one'
+          }
+          score={score}
+          detail="Points, baseline"
+          steps={compared.map((one, at) => ({
+            name: nameFeature(one.name),
+            points: differences[at] ?? 0,
+            detail: `${signed(one.points)}, ${signed(one.baseline_points)}`,
+          }))}
+        />
+      </details>
+    </>
+  )
+}
+
+function Goal({ cutoff, choose }: { cutoff: string; choose: (text: string) => void }) {
+  const [text, setText] = useState(cutoff)
+  const isWrong = text.trim() !== '' && readNumber(text) === null
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!isWrong) choose(text.trim())
+  }
+  return (
+    <form className="filters" onSubmit={submit}>
+      <TextInput
+        label="Score to reach"
+        description="Empty: the cut-off of the baseline, or the next better grade"
+        inputMode="decimal"
+        autoComplete="off"
+        value={text}
+        error={isWrong && 'Not a number'}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      <Button type="submit" variant="default">
+        Show
+      </Button>
+    </form>
+  )
+}
+
+function Changes({ found, nameFeature }: { found: Explanation; nameFeature: NameOf }) {
+  const { need, target, single, least_set: leastSet } = found.counterfactuals
+  if (target === null) return <p className="muted">There is no better grade to reach.</p>
+  const goal =
+    target.cutoff === undefined ? `grade ${target.risk_grade ?? NONE}` : number(target.cutoff)
+  if (need === 0) return <Notice kind="good">The score reaches {goal}.</Notice>
+  const changes = leastSet ?? single.slice(0, CHANGES_MAX)
+  const away = `The score is ${number(need)} ${need === 1 ? 'point' : 'points'} away from ${goal}`
+  if (changes.length === 0) {
+    return <p>{away}, and no change of the features that somebody can change reaches it.</p>
+  }
+  const lead = leastSet === null ? 'Each of these changes alone' : 'These changes together'
+  const more = single.length - CHANGES_MAX
+  return (
+    <>
+      <p>
+        {away}. {lead} would have reached it:
+      </p>
+      <PlainTable
+        caption="What would have changed the score"
+        head={['Feature', 'If it were', 'Points nearer']}
+        figures={[2]}
+        rows={changes.map(({ feature, bin, gain }) => [
+          nameFeature(feature),
+          binWords(bin),
+          number(gain),
+        ])}
+      />
+      {leastSet === null && more > 0 && (
+        <p className="muted">And {whole(more)} more, which gain more than they need.</p>
+      )}
+    </>
+  )
+}
+
+/** Shows what every other bin would have given. */
+function OtherBins({ found, nameFeature }: { found: Explanation; nameFeature: NameOf }) {
+  const { sensitivity, score } = found
+  if (sensitivity === null) {
+    return (
+      <p className="muted">
+        The score with each other bin is not listed: the card has more than {whole(LISTED_BINS_MAX)}{' '}
+        bins.
+      </p>
+    )
+  }
+  const rows = sensitivity.flatMap(({ feature, bins }) => bins.map((bin) => ({ feature, ...bin })))
+  if (rows.length === 0) return null
+  return (
+    <details>
+      <summary>The score with each other bin</summary>
+      <PlainTable
+        caption="The score with each other bin"
+        head={['Feature', 'If it were', 'Points', 'Score', 'Change', 'Grade']}
+        figures={[2, 3, 4]}
+        rows={rows
+          .slice(0, OTHER_BINS_MAX)
+          .map((row) => [
+            nameFeature(row.feature),
+            binWords(row),
+            signed(row.points),
+            number(row.score),
+            signed(row.score - score),
+            row.risk_grade ?? NONE,
+          ])}
+      />
+      {rows.length > OTHER_BINS_MAX && (
+        <p className="muted">
+          The first {OTHER_BINS_MAX} of {whole(rows.length)} bins.
+        </p>
+      )}
+    </details>
+  )
+}

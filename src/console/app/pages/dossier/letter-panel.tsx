@@ -1,0 +1,89 @@
+import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { Copy } from '../../ui/facts.tsx'
+import { Panel } from '../../ui/page.tsx'
+import {
+  DECISIONS,
+  type Decision,
+  type LetterFacts,
+  letterLanguage,
+  letterText,
+  standardTemplate,
+} from './letter.ts'
+
+/**
+ * Key of this browser's store for the lender's own words; nothing of an applicant is among them.
+ */
+const KEPT = 'scoreline.letter'
+
+type Kept = Readonly<Record<string, string>>
+
+function readKept(): Kept {
+  try {
+    return JSON.parse(localStorage.getItem(KEPT) ?? '{}') as Kept
+  } catch {
+    return {}
+  }
+}
+
+/** The whole letter in the applicant's language, from the lender's template. */
+export function LetterPanel({ facts }: { facts: LetterFacts }) {
+  const [kept, setKept] = useState(readKept)
+  const [decision, setDecision] = useState<Decision>('declined')
+  const language = letterLanguage(facts.lang)
+  const isKnown = facts.lang.toLowerCase().startsWith(language)
+  const keep = (name: string, text: string) => {
+    const next = { ...kept, [name]: text }
+    setKept(next)
+    localStorage.setItem(KEPT, JSON.stringify(next))
+  }
+  const field = (name: 'lender' | 'contact', label: string) => (
+    <TextInput
+      label={label}
+      maxLength={240}
+      value={kept[name] ?? ''}
+      onChange={({ currentTarget }) => keep(name, currentTarget.value)}
+    />
+  )
+  const template = kept[language] || standardTemplate(language)
+  const text = letterText(facts, {
+    lender: kept['lender'] || '[lender]',
+    contact: kept['contact'] || '[address]',
+    decision,
+    template,
+  })
+  return (
+    <Panel title="Letter to the applicant" actions={<Copy text={text} label="Copy the letter" />}>
+      <div className="filters">
+        {field('lender', 'Lender')}
+        {field('contact', 'Where to write to')}
+        <NativeSelect
+          label="Decision"
+          data={[...DECISIONS]}
+          value={decision}
+          onChange={({ currentTarget }) => setDecision(currentTarget.value as Decision)}
+        />
+      </div>
+      {!isKnown && (
+        <p className="muted">The sentences around the reasons are English: translate them.</p>
+      )}
+      <section aria-label="Letter to the applicant" lang={isKnown ? language : 'en'}>
+        <p className="letter">{text}</p>
+      </section>
+      <details>
+        <summary>Template</summary>
+        <Textarea
+          label="Template"
+          description="This browser keeps it. Names in braces are put in: lender, decision, day, score, least, most, reasons, contact."
+          rows={16}
+          maxLength={20_000}
+          value={template}
+          onChange={({ currentTarget }) => keep(language, currentTarget.value)}
+        />
+        <Button variant="default" size="compact-sm" onClick={() => keep(language, '')}>
+          Back to the standard
+        </Button>
+      </details>
+    </Panel>
+  )
+}

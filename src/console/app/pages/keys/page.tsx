@@ -1,0 +1,187 @@
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import { useNames } from '../../api/names.ts'
+import { manages } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { RowButton, When } from '../../ui/facts.tsx'
+import { whole } from '../../ui/figures.ts'
+import { EnvironmentBadge, Page } from '../../ui/page.tsx'
+import { CredentialName, RevokeDialog, RotateDialog } from '../../ui/secret.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+import { ChangeDialog, CreateDialog } from './dialogs.tsx'
+
+type Key = Schemas['ListedKey']
+type Request = 'create' | { readonly kind: 'rotate' | 'revoke' | 'change'; readonly key: Key }
+
+const PATH = '/v1/keys'
+const CHANGES = [PATH, '/v1']
+
+/** Keys by which servers score. */
+export default function KeysPage() {
+  const { role } = useUser()
+  const names = useNames()
+  const [request, setRequest] = useState<Request | null>(null)
+  const keys = useQuery({
+    queryKey: [PATH],
+    queryFn: async ({ signal }) => (await readData(api.GET(PATH, { signal }))).keys,
+  })
+  const mayManage = manages(role)
+  const maker = (id: string) => names.get(id) ?? id
+  const columns = makeColumns(maker, mayManage ? setRequest : null)
+  return (
+    <Page
+      title="API keys"
+      actions={mayManage && <Button onClick={() => setRequest('create')}>Create a key</Button>}
+    >
+      <p className="lead">
+        Servers score with a key. To replace its secret, rotate it: both secrets are accepted while
+        the servers change over.
+      </p>
+      <Loaded of={keys}>
+        {(found) =>
+          found.length === 0 ? (
+            <Empty title="There are no keys yet">
+              <p>
+                {mayManage
+                  ? 'Create one for each server that scores.'
+                  : 'An owner or admin can create one.'}
+              </p>
+            </Empty>
+          ) : (
+            <DataTable
+              caption="API keys"
+              rows={found}
+              columns={columns}
+              rowKey={({ id }) => id}
+              search="Search"
+            />
+          )
+        }
+      </Loaded>
+      {request !== null && <Requested request={request} onClose={() => setRequest(null)} />}
+    </Page>
+  )
+}
+
+function Requested({ request, onClose }: { request: Request; onClose: () => void }) {
+  if (request === 'create') return <CreateDialog changes={CHANGES} onClose={onClose} />
+  const { kind, key } = request
+  const params = { path: { id: key.id } }
+  if (kind === 'change') return <ChangeDialog listed={key} changes={CHANGES} onClose={onClose} />
+  if (kind === 'rotate') {
+    return (
+      <RotateDialog
+        name={key.name}
+        what="key"
+        changes={CHANGES}
+        rotate={async (body) => {
+          const made = await readData(api.POST('/v1/keys/{id}/rotate', { params, body }))
+          return { name: made.name, secret: made.key, previousUntil: made.previous_valid_until }
+        }}
+        onClose={onClose}
+      />
+    )
+  }
+  return (
+    <RevokeDialog
+      credential={key}
+      end={() => api.DELETE('/v1/keys/{id}', { params })}
+      changes={CHANGES}
+      onClose={onClose}
+    />
+  )
+}
+
+function makeColumns(
+  maker: (id: string) => string,
+  ask: ((request: Request) => void) | null,
+): readonly Column<Key>[] {
+  return [
+    {
+      id: 'name',
+      head: 'Name',
+      isName: true,
+      cell: (key) => <CredentialName {...key} />,
+      value: ({ name }) => name.toLowerCase(),
+      text: (key) => `${key.name} ${key.prefix} ${maker(key.created_by)}`,
+    },
+    {
+      id: 'environment',
+      head: 'Environment',
+      cell: ({ environment }) => <EnvironmentBadge name={environment} />,
+      value: ({ environment }) => environment,
+    },
+    {
+      id: 'scopes',
+      head: 'May',
+      cell: ({ scopes }) =>
+        scopes.map((scope) => (scope === 'read' ? 'read statistics' : scope)).join(', '),
+    },
+    {
+      id: 'quota',
+      head: 'Quota per minute',
+      isFigure: true,
+      cell: ({ rate_limit_per_minute: quota }) =>
+        quota === undefined ? <span className="muted">default</span> : whole(quota),
+      value: ({ rate_limit_per_minute: quota }) => quota ?? null,
+    },
+    {
+      id: 'from',
+      head: 'Accepted from',
+      cell: ({ allowed_addresses: from }) =>
+        from?.join(', ') ?? <span className="muted">anywhere</span>,
+    },
+    {
+      id: 'ends',
+      head: 'Ends',
+      cell: ({ expires_at: end }) => <When at={end} />,
+      value: ({ expires_at: end }) => end,
+    },
+    {
+      id: 'used',
+      head: 'Last used',
+      cell: ({ last_used_at: at }) => <When at={at} />,
+      value: ({ last_used_at: at }) => at,
+    },
+    {
+      id: 'made',
+      head: 'Created',
+      cell: ({ created_at: at, created_by: by }) => (
+        <div className="names small">
+          <When at={at} />
+          <bdi className="muted">{maker(by)}</bdi>
+        </div>
+      ),
+      value: ({ created_at: at }) => at,
+    },
+    ...(ask === null
+      ? []
+      : [
+          {
+            id: 'change',
+            head: 'Change',
+            cell: (key: Key) => (
+              <div className="row-actions">
+                <RowButton name={`Rotate ${key.name}`} onClick={() => ask({ kind: 'rotate', key })}>
+                  Rotate
+                </RowButton>
+                <RowButton name={`Change ${key.name}`} onClick={() => ask({ kind: 'change', key })}>
+                  Change
+                </RowButton>
+                <RowButton
+                  name={`Revoke ${key.name}`}
+                  isDanger
+                  onClick={() => ask({ kind: 'revoke', key })}
+                >
+                  Revoke
+                </RowButton>
+              </div>
+            ),
+          },
+        ]),
+  ]
+}

@@ -1,0 +1,144 @@
+import { Button } from '@mantine/core'
+import { useState } from 'react'
+import { api } from '../../api/client.ts'
+import { useMembers } from '../../api/members.ts'
+import { audits, manages, ROLE_MEANINGS, ROLE_NAMES, rolesUpTo } from '../../api/roles.ts'
+import type { Session } from '../../api/session.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { RowButton, When } from '../../ui/facts.tsx'
+import { Badge, Page } from '../../ui/page.tsx'
+import { EndDialog } from '../../ui/secret.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+import { AddDialog, MEMBER_CHANGES, RoleDialog } from './dialogs.tsx'
+
+type Member = Schemas['Member']
+type Request = 'add' | { readonly kind: 'role' | 'remove'; readonly member: Member }
+
+/** The people of the team and what each may do. */
+export default function MembersPage() {
+  const user = useUser()
+  const [request, setRequest] = useState<Request | null>(null)
+  const members = useMembers()
+  const close = () => setRequest(null)
+  if (!audits(user.role)) {
+    return (
+      <Page title="Members">
+        <Empty title="Your role can’t see members" />
+      </Page>
+    )
+  }
+  return (
+    <Page
+      title="Members"
+      actions={
+        manages(user.role) && <Button onClick={() => setRequest('add')}>Add a member</Button>
+      }
+    >
+      <Loaded of={members}>
+        {(found) => (
+          <DataTable
+            caption="Members"
+            rows={found}
+            columns={makeColumns(user, manages(user.role) ? setRequest : null)}
+            rowKey={({ id }) => id}
+            search="Search"
+          />
+        )}
+      </Loaded>
+      {request === 'add' && <AddDialog onClose={close} />}
+      {request !== null && request !== 'add' && request.kind === 'role' && (
+        <RoleDialog member={request.member} onClose={close} />
+      )}
+      {request !== null && request !== 'add' && request.kind === 'remove' && (
+        <EndDialog
+          title={`Remove ${request.member.email}`}
+          end={() =>
+            api.DELETE('/v1/members/{id}', { params: { path: { id: request.member.id } } })
+          }
+          verb="Remove"
+          busy="Removing …"
+          changes={MEMBER_CHANGES}
+          onClose={close}
+        >
+          <p>
+            <bdi>{request.member.email}</bdi> can no longer sign in. Their sessions end within a
+            minute. Keys that they created stay active.
+          </p>
+        </EndDialog>
+      )}
+    </Page>
+  )
+}
+
+function makeColumns(
+  user: Session,
+  ask: ((request: Request) => void) | null,
+): readonly Column<Member>[] {
+  const mayChange = rolesUpTo(user.role)
+  return [
+    {
+      id: 'email',
+      head: 'Email',
+      isName: true,
+      cell: ({ id, email }) => (
+        <>
+          <bdi className="wrap">{email}</bdi> {id === user.userId && <Badge>you</Badge>}
+        </>
+      ),
+      value: ({ email }) => email,
+      text: ({ email, role }) => `${email} ${ROLE_NAMES[role]}`,
+    },
+    {
+      id: 'role',
+      head: 'Role',
+      cell: ({ role }) => (
+        <>
+          {ROLE_NAMES[role]} <span className="small muted">{ROLE_MEANINGS[role]}</span>
+        </>
+      ),
+      value: ({ role }) => ROLE_NAMES[role],
+    },
+    {
+      id: 'since',
+      head: 'Since',
+      cell: ({ created_at: at }) => <When at={at} />,
+      value: ({ created_at: at }) => at,
+    },
+    {
+      id: 'last',
+      head: 'Last sign-in',
+      cell: ({ last_sign_in_at: at }) => <When at={at} />,
+      value: ({ last_sign_in_at: at }) => at,
+    },
+    ...(ask === null
+      ? []
+      : [
+          {
+            id: 'change',
+            head: 'Change',
+            cell: (member: Member) =>
+              mayChange.includes(member.role) ? (
+                <div className="row-actions">
+                  <RowButton
+                    name={`Change role of ${member.email}`}
+                    onClick={() => ask({ kind: 'role', member })}
+                  >
+                    Change role
+                  </RowButton>
+                  <RowButton
+                    name={`Remove ${member.email}`}
+                    isDanger
+                    onClick={() => ask({ kind: 'remove', member })}
+                  >
+                    Remove
+                  </RowButton>
+                </div>
+              ) : (
+                <span className="muted">needs an owner</span>
+              ),
+          },
+        ]),
+  ]
+}

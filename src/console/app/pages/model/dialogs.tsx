@@ -1,0 +1,91 @@
+import { Checkbox } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import type { Schemas } from '../../api/types.ts'
+import { Dialog, Form } from '../../ui/dialog.tsx'
+import { withVersion } from '../../ui/names.ts'
+import { Notice } from '../../ui/states.tsx'
+
+type Model = Schemas['Model']
+
+interface DialogProps {
+  readonly model: Model
+  readonly onClose: () => void
+}
+
+const CHANGES = ['/v1/models', '/v1/models/{id}', '/v1/overview', '/v1/audit-log']
+
+export function StatusDialog({ model, onClose }: DialogProps) {
+  const { id, name, version, status } = model
+  const isActive = status === 'active'
+  const verb = isActive ? 'Archive' : 'Restore'
+  return (
+    <Dialog title={`${verb} ${withVersion(name, version)}`} onClose={onClose}>
+      <Form
+        send={() =>
+          readData(
+            api.PATCH('/v1/models/{id}', {
+              params: { path: { id } },
+              body: { status: isActive ? 'archived' : 'active' },
+            }),
+          )
+        }
+        submit={verb}
+        busy="Saving …"
+        isDanger={isActive}
+        changes={CHANGES}
+        onDone={onClose}
+        onCancel={onClose}
+      >
+        <p>
+          {isActive
+            ? 'An archived model can’t become a challenger. Where it is a challenger now, it ends at once. A champion can’t be archived.'
+            : 'An active model can become a challenger again. It gets no traffic until then.'}
+        </p>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** Registers the same specification in the other environment, without uploading it again. */
+export function CopyDialog({ model, onClose }: DialogProps) {
+  const [doesDeploy, setDeploy] = useState(false)
+  const [made, setMade] = useState<Schemas['DeployResult'] | null>(null)
+  const environment = model.environment === 'staging' ? 'production' : 'staging'
+  const send = async () => {
+    const params = { path: { id: model.id } }
+    const body = { environment, auto_deploy: doesDeploy } as const
+    setMade(await readData(api.POST('/v1/models/{id}/copies', { params, body })))
+  }
+  return (
+    <Dialog
+      title={`Copy ${withVersion(model.name, model.version)} to ${environment}`}
+      onClose={onClose}
+    >
+      {made === null ? (
+        <Form send={send} submit="Copy" busy="Copying …" changes={CHANGES} onCancel={onClose}>
+          <p>The same specification, to the byte, is registered in {environment}.</p>
+          <Checkbox
+            label="Deploy it: it becomes the champion of a new deployment."
+            checked={doesDeploy}
+            onChange={({ currentTarget }) => setDeploy(currentTarget.checked)}
+          />
+        </Form>
+      ) : (
+        <Notice kind="good">
+          It is registered.{' '}
+          <Link to={`/models/${made.model_id}` as string} onClick={onClose}>
+            See the copy
+          </Link>
+          {made.deployment && (
+            <>
+              {' · '}
+              <Link to={`/deployments/${made.deployment.slug}` as string}>See the deployment</Link>
+            </>
+          )}
+        </Notice>
+      )}
+    </Dialog>
+  )
+}

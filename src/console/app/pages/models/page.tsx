@@ -1,0 +1,211 @@
+import { Button, NativeSelect } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useDeployed } from '../../api/deployed.ts'
+import { useModels } from '../../api/deployments.ts'
+import { deploys } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
+import { When } from '../../ui/facts.tsx'
+import { power } from '../../ui/figures.ts'
+import { Badge, EnvironmentBadge, Page } from '../../ui/page.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+
+type Listed = Schemas['ListedModel']
+type Deployed = Schemas['OverviewDeployment']
+
+/** A model and the deployments that use it. */
+interface Row extends Listed {
+  readonly champions: readonly Deployed[]
+  readonly challenges: readonly Deployed[]
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    id: 'model',
+    head: 'Model',
+    isName: true,
+    cell: ({ id, name }) => (
+      <Link to={`/models/${id}` as string}>
+        <bdi>{name}</bdi>
+      </Link>
+    ),
+    value: ({ name, version }) => `${name.toLowerCase()} ${version}`,
+    text: ({ name, version, description, deployed_by }) =>
+      `${name} ${version} ${description ?? ''} ${deployed_by}`,
+  },
+  {
+    id: 'version',
+    head: 'Version',
+    cell: ({ version }) => <bdi>{version}</bdi>,
+    value: ({ version }) => version,
+  },
+  {
+    id: 'environment',
+    head: 'Environment',
+    cell: ({ environment }) => <EnvironmentBadge name={environment} />,
+    value: ({ environment }) => environment,
+  },
+  {
+    id: 'use',
+    head: 'Used by',
+    cell: (row) => <Use row={row} />,
+    value: ({ champions, challenges }) => -(2 * champions.length + challenges.length),
+    text: ({ champions, challenges }) =>
+      [...champions, ...challenges].map(({ name }) => name).join(' '),
+  },
+  {
+    id: 'gini',
+    head: 'Gini',
+    isFigure: true,
+    cell: ({ champions }) => power(findGini(champions)),
+    value: ({ champions }) => findGini(champions),
+  },
+  {
+    id: 'description',
+    head: 'Description',
+    cell: ({ description }) => <bdi className="wrap">{description}</bdi>,
+  },
+  {
+    id: 'registered',
+    head: 'Registered',
+    cell: ({ created_at }) => <When at={created_at} />,
+    value: ({ created_at }) => created_at,
+  },
+]
+
+/** The newest known Gini as a champion. */
+function findGini(champions: readonly Deployed[]): number | null {
+  return champions.find((one) => one.performance !== null)?.performance?.gini ?? null
+}
+
+function Use({ row: { status, champions, challenges } }: { row: Row }) {
+  return (
+    <div className="names">
+      {status === 'archived' && <Badge kind="off">archived</Badge>}
+      {champions.map((one) => (
+        <DeploymentLink key={one.id} of={one} as="champion" />
+      ))}
+      {challenges.map((one) => (
+        <DeploymentLink
+          key={one.id}
+          of={one}
+          as={one.shadow_mode ? 'challenger, silently' : 'challenger'}
+        />
+      ))}
+      {champions.length + challenges.length === 0 && status === 'active' && (
+        <span className="muted">nobody</span>
+      )}
+    </div>
+  )
+}
+
+function DeploymentLink({ of: { slug, name }, as }: { of: Deployed; as: string }) {
+  return (
+    <span>
+      <Link to={`/deployments/${slug}` as string}>
+        <bdi>{name}</bdi>
+      </Link>{' '}
+      <span className="small muted">{as}</span>
+    </span>
+  )
+}
+
+/** All models: where each is used, and how well it ranked. */
+export default function ModelsPage() {
+  const { role } = useUser()
+  const models = useModels()
+  const deployed = useDeployed().data ?? []
+  const [{ environment = '', status = '' }, change] = useAddress()
+  const isFiltered = environment !== '' || status !== ''
+  const actions = (
+    <>
+      {role !== 'viewer' && role !== 'auditor' && (
+        <>
+          <Button component={Link} to={'/models/backtest' as string} variant="default">
+            Backtest a card
+          </Button>
+          <Button component={Link} to={'/models/import' as string} variant="default">
+            Import a tool’s card
+          </Button>
+        </>
+      )}
+      {deploys(role) && (
+        <Button component={Link} to={'/models/new' as string}>
+          Upload a scorecard
+        </Button>
+      )}
+    </>
+  )
+  const filters = (
+    <>
+      <NativeSelect
+        label="Environment"
+        value={environment}
+        data={[
+          { value: '', label: 'All' },
+          { value: 'production', label: 'Production' },
+          { value: 'staging', label: 'Staging' },
+        ]}
+        onChange={({ currentTarget }) => change({ environment: currentTarget.value })}
+      />
+      <NativeSelect
+        label="Status"
+        value={status}
+        data={[
+          { value: '', label: 'All' },
+          { value: 'active', label: 'Active' },
+          { value: 'archived', label: 'Archived' },
+        ]}
+        onChange={({ currentTarget }) => change({ status: currentTarget.value })}
+      />
+    </>
+  )
+  return (
+    <Page title="Models" actions={actions}>
+      <Loaded of={models}>
+        {(found) =>
+          found.length === 0 ? (
+            <Empty title="There are no models yet">
+              <p>
+                {deploys(role)
+                  ? 'Upload a scorecard that your modeling tool exported, or import the card of another tool.'
+                  : 'An owner, admin or lead modeler can upload a scorecard.'}
+              </p>
+            </Empty>
+          ) : (
+            <DataTable
+              caption="Models"
+              rows={found
+                .filter((one) => environment === '' || one.environment === environment)
+                .filter((one) => status === '' || one.status === status)
+                .map((one) => withUse(one, deployed))}
+              columns={COLUMNS}
+              rowKey={({ id }) => id}
+              search="Search"
+              filters={filters}
+              empty={
+                <Empty title="No model matches">
+                  <p>
+                    {isFiltered ? 'Choose another environment or status.' : 'Search otherwise.'}
+                  </p>
+                </Empty>
+              }
+            />
+          )
+        }
+      </Loaded>
+    </Page>
+  )
+}
+
+function withUse(model: Listed, deployed: readonly Deployed[]): Row {
+  return {
+    ...model,
+    champions: deployed.filter((one) => one.champion_model.id === model.id),
+    challenges: deployed.filter((one) =>
+      one.challengers.some(({ model_id }) => model_id === model.id),
+    ),
+  }
+}

@@ -1,0 +1,99 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import { send as sendOrder } from '../../api/send.ts'
+import type { Schemas } from '../../api/types.ts'
+import { Form } from '../../ui/dialog.tsx'
+import { FileField } from '../../ui/fields.tsx'
+import { counted, whole } from '../../ui/figures.ts'
+import { Panel } from '../../ui/page.tsx'
+import { Loaded, Notice } from '../../ui/states.tsx'
+
+const PATH = '/v1/outcomes/imports/{id}'
+const POLL_MS = 1_000
+const FAULTS_MAX = 20
+/** Answers that outcomes change. */
+const CHANGED = [
+  '/v1/deployments/{slug}/performance',
+  '/v1/deployments/{slug}/performance/vintages',
+  '/v1/overview',
+]
+
+/** Uploads a CSV file of outcomes and follows its progress. */
+export function ImportPanel() {
+  const [file, setFile] = useState<File | null>(null)
+  const [id, setId] = useState<string | null>(null)
+  const send = async () => {
+    if (file === null) return
+    setId(null)
+    const order = { method: 'POST', path: '/v1/outcomes/imports', type: 'text/csv' } as const
+    const started = (await sendOrder({ ...order, body: file })) as { id: string }
+    setId(started.id)
+  }
+  return (
+    <Panel title="Upload outcomes">
+      <Form
+        send={send}
+        submit="Upload"
+        busy="Sending …"
+        missing={file === null ? 'Choose a file.' : null}
+      >
+        <FileField
+          label="Outcomes"
+          description="A CSV file with a header, such as deployment, reference, kind, definition, outcome, as_of"
+          accept=".csv,text/csv"
+          onChoose={setFile}
+        />
+      </Form>
+      {id !== null && <ImportProgress id={id} />}
+    </Panel>
+  )
+}
+
+function ImportProgress({ id }: { id: string }) {
+  const client = useQueryClient()
+  const asked = useQuery({
+    queryKey: [PATH, id],
+    queryFn: ({ signal }) => readData(api.GET(PATH, { params: { path: { id } }, signal })),
+    refetchInterval: ({ state }) => (state.data?.status === 'running' ? POLL_MS : false),
+  })
+  const status = asked.data?.status
+  useEffect(() => {
+    if (status !== 'done') return
+    for (const path of CHANGED) void client.invalidateQueries({ queryKey: [path] })
+  }, [status, client])
+  return <Loaded of={asked}>{(found) => <Progress found={found} />}</Loaded>
+}
+
+const WORDS: Readonly<Record<Schemas['OutcomeImportStatus'], string>> = {
+  running: 'Reading',
+  done: 'Done',
+  failed: 'Failed',
+}
+
+function Progress({ found }: { found: Schemas['OutcomeImport'] }) {
+  const { status, lines, counts, errors } = found
+  const isBad = status === 'failed' || counts.invalid > 0
+  // The header of a file is a line, too.
+  const outcomes = Math.max(0, lines - 1)
+  return (
+    <Notice kind={isBad ? 'watch' : 'good'}>
+      <p>
+        <strong>{WORDS[status]}:</strong> {counted(outcomes, 'outcome')}; {whole(counts.accepted)}{' '}
+        accepted, {whole(counts.unchanged)} unchanged, {whole(counts.revised)} revised,{' '}
+        {whole(counts.unmatched)} without a known score, {whole(counts.ambiguous)} ambiguous,{' '}
+        {whole(counts.invalid)} invalid.
+      </p>
+      {errors.length > 0 && (
+        <ul>
+          {errors.slice(0, FAULTS_MAX).map(({ line, message }) => (
+            <li key={`${line} ${message}`}>
+              Line {whole(line)}: {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {errors.length > FAULTS_MAX && <p>… and {whole(errors.length - FAULTS_MAX)} more.</p>}
+    </Notice>
+  )
+}

@@ -1,0 +1,111 @@
+import { Button } from '@mantine/core'
+import { useState } from 'react'
+import { useDefinitions } from '../../api/performance.ts'
+import { deploys } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { RowButton } from '../../ui/facts.tsx'
+import { counted } from '../../ui/figures.ts'
+import { Page, Panel } from '../../ui/page.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+import { DefinitionDialog } from './definition-dialog.tsx'
+import { ImportPanel } from './import-panel.tsx'
+
+type Definition = Schemas['OutcomeDefinition']
+
+/** Shows what counts as bad, and what became of applicants. */
+export default function OutcomesPage() {
+  const { role } = useUser()
+  const definitions = useDefinitions()
+  const [asked, setAsked] = useState<Definition | 'new' | null>(null)
+  const mayDefine = deploys(role)
+  return (
+    <Page
+      title="Outcomes"
+      actions={mayDefine && <Button onClick={() => setAsked('new')}>Define an outcome</Button>}
+    >
+      <p className="lead">
+        Performance compares scores with what became of the applicants. A definition says when an
+        account is bad, and when its outcome is ripe.
+      </p>
+      <Panel title="Definitions">
+        <Loaded of={definitions}>
+          {(found) =>
+            found.length === 0 ? (
+              <Empty title="Nothing counts as bad yet">
+                <p>
+                  {mayDefine
+                    ? 'Define an outcome, then upload what became of applicants.'
+                    : 'An owner, admin or lead modeler can define an outcome.'}
+                </p>
+              </Empty>
+            ) : (
+              <DataTable
+                caption="Definitions of outcomes"
+                rows={found}
+                columns={makeColumns(mayDefine ? setAsked : null)}
+                rowKey={({ id }) => id}
+              />
+            )
+          }
+        </Loaded>
+      </Panel>
+      {mayDefine && <ImportPanel />}
+      {asked !== null && (
+        <DefinitionDialog
+          present={asked === 'new' ? null : asked}
+          taken={definitions.data?.map(({ id }) => id) ?? []}
+          onClose={() => setAsked(null)}
+        />
+      )}
+    </Page>
+  )
+}
+
+function makeColumns(change: ((one: Definition) => void) | null): readonly Column<Definition>[] {
+  return [
+    {
+      id: 'label',
+      head: 'Definition',
+      isName: true,
+      cell: ({ id, label }) => (
+        <div className="names">
+          <bdi>{label}</bdi>
+          <code className="small muted">{id}</code>
+        </div>
+      ),
+      value: ({ label }) => label.toLowerCase(),
+    },
+    {
+      id: 'rule',
+      head: 'Bad is',
+      cell: ({ bad_rule_text: rule }) => <bdi className="wrap">{rule}</bdi>,
+    },
+    {
+      id: 'window',
+      head: 'Within',
+      cell: ({ window_months: months }) => `${counted(months, 'month')} of booking`,
+      value: ({ window_months: months }) => months,
+    },
+    {
+      id: 'maturity',
+      head: 'Ripe after',
+      cell: ({ maturity_months: months }) => counted(months, 'month'),
+      value: ({ maturity_months: months }) => months,
+    },
+    ...(change === null
+      ? []
+      : [
+          {
+            id: 'change',
+            head: 'Change',
+            cell: (one: Definition) => (
+              <RowButton name={`Change ${one.label}`} onClick={() => change(one)}>
+                Change
+              </RowButton>
+            ),
+          },
+        ]),
+  ]
+}

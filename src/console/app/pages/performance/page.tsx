@@ -1,0 +1,218 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useModelNames } from '../../api/deployments.ts'
+import { useDefinitions, usePerformance } from '../../api/performance.ts'
+import type { Schemas } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
+import { Facts } from '../../ui/facts.tsx'
+import { counted, percent, power, readNumber, whole } from '../../ui/figures.ts'
+import { Light } from '../../ui/light.tsx'
+import { Panel } from '../../ui/page.tsx'
+import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { DataTable } from '../../ui/table.tsx'
+import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { Calibration, Gains } from './calibration.tsx'
+import { Months } from './months.tsx'
+import { between, listAnswers } from './verdicts.ts'
+import { Vintages } from './vintages.tsx'
+import { WrongBins } from './wrong-bins.tsx'
+
+type Performance = Schemas['Performance']
+
+const STANDARD = 'all'
+
+/**
+ * Shows whether the card of a deployment is still good, where it is wrong, and how sure that is.
+ */
+export default function PerformancePage() {
+  const [search] = useAddress()
+  return (
+    <DeploymentPage
+      title="Performance"
+      facts={[`Scores of ${periodWords(readPeriod(search, STANDARD))}`]}
+      actions={
+        <Button component={Link} variant="default" to={'/outcomes' as string}>
+          Outcomes and definitions
+        </Button>
+      }
+    >
+      {(about) => <Defined {...about} />}
+    </DeploymentPage>
+  )
+}
+
+function Defined(about: AboutDeployment) {
+  const definitions = useDefinitions()
+  return (
+    <Loaded of={definitions}>
+      {(all) =>
+        all.length === 0 ? (
+          <Empty title="No outcomes yet">
+            <p>
+              <Link to={'/outcomes' as string}>Define what counts as bad</Link>, then send outcomes.
+            </p>
+          </Empty>
+        ) : (
+          <Report {...about} definitions={all} />
+        )
+      }
+    </Loaded>
+  )
+}
+
+function Report({
+  deployment: { slug },
+  featureName,
+  definitions,
+}: AboutDeployment & { definitions: readonly Schemas['OutcomeDefinition'][] }) {
+  const [search, change] = useAddress()
+  const chosen = definitions.find(({ id }) => id === search['definition']) ?? definitions[0]
+  const development = readNumber(search['development'] ?? '')
+  const isShare = development !== null && development >= 0 && development <= 1
+  const asked = usePerformance({
+    slug,
+    definition: chosen?.id,
+    ...readPeriod(search, STANDARD),
+    developmentAuc: isShare ? development : undefined,
+  })
+  return (
+    <>
+      <div className="filters">
+        <NativeSelect
+          label="Definition of bad"
+          value={chosen?.id ?? ''}
+          data={definitions.map(({ id, label }) => ({ value: id, label }))}
+          onChange={({ currentTarget }) => change({ definition: currentTarget.value })}
+        />
+        <PeriodChoice standard={STANDARD} />
+        <TextInput
+          label="AUC at development (optional)"
+          inputMode="decimal"
+          value={search['development'] ?? ''}
+          {...(search['development'] && !isShare && { error: 'From 0 to 1, as 0.78' })}
+          onChange={({ currentTarget }) => change({ development: currentTarget.value })}
+        />
+      </div>
+      {chosen && (
+        <p className="muted">
+          Bad: {chosen.bad_rule_text} (within {counted(chosen.window_months, 'month')}).
+        </p>
+      )}
+      <Loaded of={asked}>
+        {(found) => (
+          <>
+            <Answers found={found} />
+            <Calibration found={found} />
+            <WrongBins found={found} featureName={featureName} />
+            <Gains found={found} />
+            <Coverage found={found} />
+          </>
+        )}
+      </Loaded>
+      {chosen && (
+        <>
+          <Months slug={slug} definition={chosen} />
+          <Vintages slug={slug} definition={chosen.id} />
+        </>
+      )}
+    </>
+  )
+}
+
+/** Is the card still good, and how sure is that? */
+function Answers({ found }: { found: Performance }) {
+  const modelName = useModelNames()
+  const { coverage, expected, n, bad } = found
+  if (n === 0) {
+    return (
+      <Empty title="No good or bad outcome yet">
+        <p>The figures need outcomes of this definition, in this period.</p>
+      </Empty>
+    )
+  }
+  return (
+    <Panel title="Is the card still good?">
+      <DataTable
+        caption="Answers"
+        rows={listAnswers(found, modelName)}
+        rowKey={({ question }) => question}
+        prefix="answers-"
+        columns={[
+          { id: 'question', head: 'Question', isName: true, cell: ({ question }) => question },
+          {
+            id: 'answer',
+            head: 'Answer',
+            cell: ({ kind, answer }) => <Light kind={kind}>{answer}</Light>,
+          },
+          { id: 'because', head: 'Because', cell: ({ because }) => because },
+        ]}
+      />
+      <Facts
+        facts={[
+          ['Gini', power(found.gini), between(found.gini_low, found.gini_high, power)],
+          ['AUC', power(found.auc), between(found.auc_low, found.auc_high, power)],
+          ['KS', power(found.ks), between(found.ks_low, found.ks_high, power)],
+          ['Bad', whole(bad), `${percent(bad / n)} of ${whole(n)}`],
+          [
+            'Known',
+            percent(coverage.scored === 0 ? null : n / coverage.scored),
+            `of ${whole(coverage.scored)} scored`,
+          ],
+          ['Mature', whole(coverage.mature), `of ${whole(coverage.matched)} with an outcome`],
+        ]}
+      />
+      <p className="muted">
+        Intervals of 95 percent. For {whole(expected.n)} applicants without an outcome the card
+        itself expects {whole(expected.expected_bads)} bad ones and an AUC of {power(expected.auc)}:
+        no outcome is behind that.
+      </p>
+    </Panel>
+  )
+}
+
+const COVERAGE = [
+  ['scored', 'Scored'],
+  ['approved', 'Approved'],
+  ['booked', 'Booked'],
+  ['matched', 'With an outcome'],
+  ['mature', 'Mature'],
+  ['good', 'Good'],
+  ['bad', 'Bad'],
+  ['indeterminate', 'Indeterminate'],
+  ['excluded', 'Excluded'],
+] as const
+
+/** Shows how many of the scored have a decision or an outcome. */
+function Coverage({ found: { coverage } }: { found: Performance }) {
+  // Who sends outcomes alone has told of no decision.
+  const hasDecisions = coverage.approved > 0
+  const rows = COVERAGE.filter(([key]) => key !== 'approved' || hasDecisions).map(
+    ([key, name]) => ({ name, n: coverage[key] }),
+  )
+  return (
+    <Panel title="How much is known?">
+      <p className="muted">
+        Rejected applicants have no outcome, and none is invented. An outcome that is not mature
+        counts, and can still turn bad.
+        {!hasDecisions && ' No decision was sent, so approvals are not known.'}
+      </p>
+      <DataTable
+        caption="Coverage"
+        rows={rows}
+        rowKey={({ name }) => name}
+        prefix="coverage-"
+        columns={[
+          { id: 'name', head: 'Applicants', isName: true, cell: ({ name }) => name },
+          { id: 'n', head: 'Number', isFigure: true, cell: ({ n }) => whole(n) },
+          {
+            id: 'share',
+            head: 'Of the scored',
+            isFigure: true,
+            cell: ({ n }) => percent(coverage.scored === 0 ? null : n / coverage.scored),
+          },
+        ]}
+      />
+    </Panel>
+  )
+}

@@ -1,0 +1,111 @@
+import { useQuery } from '@tanstack/react-query'
+import { api, readData } from '../../api/client.ts'
+import type { Schemas } from '../../api/types.ts'
+import { Chart } from '../../ui/chart/chart.tsx'
+import { counted, NONE, percent, whole } from '../../ui/figures.ts'
+import { Panel } from '../../ui/page.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { DataTable } from '../../ui/table.tsx'
+import { between } from './verdicts.ts'
+
+type Vintage = Schemas['Vintage']
+
+/** The newest months of booking: as many as there are colours. */
+const CURVES_MAX = 5
+
+/** The share of bad accounts by month of booking and months since. */
+export function Vintages({ slug, definition }: { slug: string; definition: string }) {
+  const asked = useQuery({
+    queryKey: ['/v1/deployments/{slug}/performance/vintages', slug, definition],
+    queryFn: async ({ signal }) => {
+      const params = { path: { slug }, query: { definition } }
+      return (
+        await readData(api.GET('/v1/deployments/{slug}/performance/vintages', { params, signal }))
+      ).vintages
+    },
+  })
+  return (
+    <Panel title="Do newer accounts go bad sooner?">
+      <Loaded of={asked}>
+        {(vintages) =>
+          vintages.length === 0 ? (
+            <Empty title="No booked accounts yet">
+              <p>Send the day of booking with decisions or outcomes.</p>
+            </Empty>
+          ) : (
+            <>
+              <Curves vintages={vintages.slice(-CURVES_MAX)} />
+              <Cohorts vintages={vintages.toReversed()} />
+            </>
+          )
+        }
+      </Loaded>
+    </Panel>
+  )
+}
+
+/** The last month that any account was observed for; -1 without one. */
+function lastMonth({ observed }: Vintage): number {
+  return observed.findLastIndex((accounts) => accounts > 0)
+}
+
+function Curves({ vintages }: { vintages: readonly Vintage[] }) {
+  const months = Math.max(...vintages.map((one) => lastMonth(one) + 1))
+  if (months < 3) {
+    return <p className="muted">Curves appear when accounts have been observed for two months.</p>
+  }
+  return (
+    <Chart
+      title="Bad accounts by months since booking"
+      at={Array.from({ length: months }, (_, month) => month)}
+      atName="Months"
+      formatAt={String}
+      format={percent}
+      from={0}
+      series={vintages.map(({ cohort, values }) => ({
+        name: cohort,
+        values: Array.from({ length: months }, (_, month) => values[month] ?? null),
+      }))}
+    />
+  )
+}
+
+function Cohorts({ vintages }: { vintages: readonly Vintage[] }) {
+  const at = (values: readonly (number | null)[], one: Vintage) => values[lastMonth(one)] ?? null
+  return (
+    <DataTable
+      caption="Vintages"
+      rows={vintages}
+      rowKey={({ cohort }) => cohort}
+      prefix="vintages-"
+      columns={[
+        { id: 'cohort', head: 'Booked in', isName: true, cell: ({ cohort }) => cohort },
+        { id: 'n', head: 'Accounts', isFigure: true, cell: ({ n }) => whole(n) },
+        {
+          id: 'months',
+          head: 'Observed for',
+          isFigure: true,
+          cell: (one) => (lastMonth(one) < 0 ? NONE : counted(lastMonth(one), 'month')),
+        },
+        {
+          id: 'by',
+          head: 'By so many',
+          isFigure: true,
+          cell: (one) => whole(at(one.observed, one)),
+        },
+        {
+          id: 'bad',
+          head: 'Bad by then',
+          isFigure: true,
+          cell: (one) => percent(at(one.values, one)),
+        },
+        {
+          id: 'interval',
+          head: '95 percent interval',
+          isFigure: true,
+          cell: (one) => between(at(one.low, one), at(one.high, one), percent),
+        },
+      ]}
+    />
+  )
+}

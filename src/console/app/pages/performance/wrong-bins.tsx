@@ -1,0 +1,128 @@
+import type { Schemas } from '../../api/types.ts'
+import { cellText, type FeatureName } from '../../ui/card.ts'
+import { index, number, percent, signed, whole } from '../../ui/figures.ts'
+import { Light } from '../../ui/light.tsx'
+import { Panel } from '../../ui/page.tsx'
+import { DataTable } from '../../ui/table.tsx'
+import { between } from './verdicts.ts'
+
+type Performance = Schemas['Performance']
+
+interface Found {
+  readonly found: Performance
+  readonly featureName: FeatureName
+}
+
+type Bin = Schemas['BinPerformance'] & {
+  readonly name: string
+  /** Deviations beyond those of all applicants. */
+  readonly beyond: number
+}
+
+const SHOWN_MAX = 12
+const STRIKING_Z = 2
+
+/**
+ * Bins of which more or fewer were bad than the card says, after the level of all applicants is
+ * taken away: a card that expects too few bads everywhere is wrong in no bin.
+ */
+export function WrongBins({ found, featureName }: Found) {
+  const bins = listBins(found)
+    .toSorted((a, b) => Math.abs(b.beyond) - Math.abs(a.beyond))
+    .slice(0, SHOWN_MAX)
+  if (bins.length === 0) return null
+  const striking = bins.filter(({ beyond }) => Math.abs(beyond) > STRIKING_Z)
+  return (
+    <Panel title="Where is it wrong?">
+      <p>
+        {striking.length === 0
+          ? 'No bin stands out, apart from what is true of all applicants.'
+          : `Apart from what is true of all applicants, ${striking.length} of the bins below stand out. Of a hundred sound bins about five do, by chance.`}
+      </p>
+      <DataTable
+        caption="Bins that fit least"
+        rows={bins}
+        rowKey={(one) => `${one.name} ${cellText(one)}`}
+        prefix="bins-"
+        columns={[
+          { id: 'name', head: 'Feature', isName: true, cell: ({ name }) => featureName(name) },
+          { id: 'bin', head: 'Values', cell: cellText },
+          { id: 'points', head: 'Points', isFigure: true, cell: ({ points }) => number(points) },
+          { id: 'n', head: 'Applicants', isFigure: true, cell: ({ n }) => whole(n) },
+          {
+            id: 'rate',
+            head: 'Bad rate (interval)',
+            isFigure: true,
+            cell: (one) =>
+              `${percent(one.bad_rate)} (${between(one.bad_rate_low, one.bad_rate_high, percent)})`,
+          },
+          {
+            id: 'z',
+            head: 'Deviations',
+            isFigure: true,
+            cell: ({ beyond }) => signed(beyond),
+          },
+          {
+            id: 'word',
+            head: 'Bads',
+            cell: ({ beyond }) =>
+              Math.abs(beyond) > STRIKING_Z ? (
+                <Light kind="watch">{beyond > 0 ? 'More' : 'Fewer'}</Light>
+              ) : (
+                <span className="muted">as all</span>
+              ),
+          },
+        ]}
+      />
+      <Inversions found={found} featureName={featureName} />
+    </Panel>
+  )
+}
+
+/**
+ * Deviations grow with the root of the number of applicants, so the level of all has the size of
+ * the mean deviation for one applicant.
+ */
+function listBins({ features }: Performance): readonly Bin[] {
+  return features.flatMap(({ name, bins }) => {
+    const known = bins.filter(({ z, n }) => z !== null && n > 0)
+    const n = known.reduce((sum, one) => sum + one.n, 0)
+    const level = known.reduce((sum, one) => sum + (one.z ?? 0) * Math.sqrt(one.n), 0) / (n || 1)
+    return known.map((one) => ({ ...one, name, beyond: (one.z ?? 0) - level * Math.sqrt(one.n) }))
+  })
+}
+
+/** Points that reward applicants of whom more were bad. */
+function Inversions({ found, featureName }: Found) {
+  const rows = found.features.flatMap(({ name, order }) =>
+    order.inversions.map((inversion) => ({ name, ...inversion })),
+  )
+  if (rows.length === 0) return null
+  return (
+    <>
+      <p>Of these neighbouring points, the better ones had the higher bad rate, beyond chance.</p>
+      <DataTable
+        caption="Points in the wrong order"
+        rows={rows}
+        rowKey={({ name, better, worse }) => `${name} ${better.points} ${worse.points}`}
+        prefix="order-"
+        columns={[
+          { id: 'name', head: 'Feature', isName: true, cell: ({ name }) => featureName(name) },
+          {
+            id: 'better',
+            head: 'Better points (bad rate)',
+            isFigure: true,
+            cell: ({ better }) => `${number(better.points)} (${percent(better.bad_rate)})`,
+          },
+          {
+            id: 'worse',
+            head: 'Worse points (bad rate)',
+            isFigure: true,
+            cell: ({ worse }) => `${number(worse.points)} (${percent(worse.bad_rate)})`,
+          },
+          { id: 'p', head: 'p', isFigure: true, cell: ({ p_value: p }) => index(p) },
+        ]}
+      />
+    </>
+  )
+}

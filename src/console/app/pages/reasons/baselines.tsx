@@ -1,0 +1,189 @@
+import { Button, TextInput } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import { deploys } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { Dialog, Form } from '../../ui/dialog.tsx'
+import { RowButton, When } from '../../ui/facts.tsx'
+import { useFields } from '../../ui/fields.tsx'
+import { number, readNumber, whole } from '../../ui/figures.ts'
+import { Badge, Panel } from '../../ui/page.tsx'
+import { PlainTable } from '../../ui/plain-table.tsx'
+import { isObject, methodName } from '../../ui/reason-words.ts'
+import { Empty, Failure, Loaded, Notice } from '../../ui/states.tsx'
+import { isChangeRequest } from '../deployment/change-dialog.tsx'
+
+type Baseline = Schemas['ListedReasonBaseline']
+type Method = 'mean_all' | 'mean_at_cutoff'
+
+const PATH = '/v1/deployments/{slug}/reason-baselines'
+/** The newest baselines of a deployment; older ones are in the API. */
+const LISTED_MAX = 50
+
+interface BaselinesProps {
+  readonly slug: string
+  readonly champion: Schemas['Model']
+}
+
+/**
+ * Shows what reasons are measured against: the baselines of a deployment, and which is in force.
+ */
+export function Baselines({ slug, champion }: BaselinesProps) {
+  const mayChange = deploys(useUser().role)
+  const client = useQueryClient()
+  const [isMaking, setMaking] = useState(false)
+  const listed = useQuery({
+    queryKey: [PATH, slug],
+    queryFn: async ({ signal }) => {
+      const params = { path: { slug }, query: { limit: LISTED_MAX } }
+      return (await readData(api.GET(PATH, { params, signal }))).reason_baselines
+    },
+  })
+  const putting = useMutation({
+    mutationFn: ({ id, model_id }: Baseline) => {
+      const body = { model_id, baseline_id: id }
+      const init = { params: { path: { slug } }, body }
+      return readData(api.PUT('/v1/deployments/{slug}/reason-baseline', init))
+    },
+    onSuccess: () => client.invalidateQueries({ queryKey: [PATH] }),
+  })
+  const { reasons } = champion.spec as { reasons?: unknown }
+  const method = isObject(reasons) ? String(reasons['method']) : ''
+  if (method !== 'mean_all' && method !== 'mean_at_cutoff') {
+    return (
+      <Panel title="Baselines">
+        <p className="muted">
+          The card compares with: {methodName(method)}. It needs no baseline of scored applicants.
+        </p>
+      </Panel>
+    )
+  }
+  const inForce = (one: Baseline) => {
+    if (one.is_in_force) return <Badge kind="production">in force</Badge>
+    if (!mayChange) return 'no'
+    const put = () => putting.isPending || putting.mutate(one)
+    return (
+      <RowButton name={`Put the baseline ${one.id} in force`} onClick={put}>
+        Put in force
+      </RowButton>
+    )
+  }
+  return (
+    <Panel
+      title="Baselines"
+      actions={
+        mayChange && (
+          <Button size="xs" variant="default" onClick={() => setMaking(true)}>
+            Make a baseline
+          </Button>
+        )
+      }
+    >
+      {isChangeRequest(putting.data) && (
+        <Notice kind="watch">
+          Nothing has changed yet: the change waits for another owner or admin.
+        </Notice>
+      )}
+      {putting.error && <Failure error={putting.error} />}
+      <Loaded of={listed}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="No baselines yet">
+              <p>
+                {mayChange
+                  ? 'Make one from the applicants of a period, then put it in force.'
+                  : 'A lead modeler, admin or owner can make one.'}
+              </p>
+            </Empty>
+          ) : (
+            <PlainTable
+              caption="Baselines"
+              head={['Made', 'Compares with', 'Applicants', 'Mean total', 'In force']}
+              figures={[2, 3]}
+              rows={all.map((one) => [
+                <When key="made" at={one.created_at} />,
+                `${methodName(one.method)}${cutoffText(one)}${one.model_id === champion.id ? '' : ', of another model'}`,
+                whole(one.n),
+                number(one.mean_total),
+                inForce(one),
+              ])}
+            />
+          )
+        }
+      </Loaded>
+      {isMaking && (
+        <MakeDialog
+          slug={slug}
+          champion={champion}
+          method={method}
+          onClose={() => setMaking(false)}
+        />
+      )}
+    </Panel>
+  )
+}
+
+function cutoffText({ cutoff, band_points: points }: Baseline): string {
+  return cutoff === null ? '' : ` (cut-off ${number(cutoff)}, ${number(points)} points)`
+}
+
+interface MakeDialogProps extends BaselinesProps {
+  readonly method: Method
+  readonly onClose: () => void
+}
+
+function MakeDialog({ slug, champion, method, onClose }: MakeDialogProps) {
+  const start = { cutoff: '', band_points: '', from: '', to: '', min_population: '' }
+  const { fields, bind } = useFields(start)
+  const figure = (name: keyof typeof start) => {
+    const value = readNumber(fields[name])
+    return value === null ? {} : { [name]: value }
+  }
+  const at = (name: 'from' | 'to') => (fields[name] ? { [name]: `${fields[name]}T00:00:00Z` } : {})
+  const make = () => {
+    const body = {
+      model_id: champion.id,
+      method,
+      ...figure('cutoff'),
+      ...figure('band_points'),
+      ...at('from'),
+      ...at('to'),
+      ...figure('min_population'),
+    }
+    return readData(api.POST(PATH, { params: { path: { slug } }, body }))
+  }
+  const isAtCutoff = method === 'mean_at_cutoff'
+  return (
+    <Dialog title="Make a baseline" onClose={onClose}>
+      <Form
+        send={make}
+        submit="Make it"
+        busy="Counting …"
+        changes={[PATH]}
+        missing={isAtCutoff && readNumber(fields.cutoff) === null ? 'Give the cut-off.' : null}
+        onDone={onClose}
+        onCancel={onClose}
+      >
+        <p>
+          It averages the points of each feature: {methodName(method)}. A baseline never changes,
+          and has no effect until it is put in force.
+        </p>
+        {isAtCutoff && (
+          <>
+            <TextInput label="Cut-off" description="Lowest score that passes" {...bind('cutoff')} />
+            <TextInput
+              label="Points beyond the cut-off"
+              description="Empty: the points that double the odds"
+              {...bind('band_points')}
+            />
+          </>
+        )}
+        <TextInput type="date" label="From (UTC)" {...bind('from')} />
+        <TextInput type="date" label="Before (UTC)" {...bind('to')} />
+        <TextInput label="Fewest applicants" description="Empty: 200" {...bind('min_population')} />
+      </Form>
+    </Dialog>
+  )
+}

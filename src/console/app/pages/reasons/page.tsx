@@ -1,0 +1,141 @@
+import { NativeSelect } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { api, readData } from '../../api/client.ts'
+import type { Schemas } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
+import { NONE, percent, whole } from '../../ui/figures.ts'
+import { withVersion } from '../../ui/names.ts'
+import { Panel } from '../../ui/page.tsx'
+import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { PlainTable } from '../../ui/plain-table.tsx'
+import {
+  hasReasons,
+  isObject,
+  languageName,
+  listLanguages,
+  readTexts,
+} from '../../ui/reason-words.ts'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { Baselines } from './baselines.tsx'
+
+const STANDARD = '90'
+
+/** Which reasons the answers have, how often, and what they are measured against. */
+export default function ReasonsPage() {
+  const [search] = useAddress()
+  return (
+    <DeploymentPage title="Reasons" facts={[periodWords(readPeriod(search, STANDARD))]}>
+      {(about) =>
+        hasReasons(about.champion.spec) ? (
+          <>
+            <Counts {...about} />
+            <Baselines slug={about.deployment.slug} champion={about.champion} />
+          </>
+        ) : (
+          <Empty title="The champion gives no reasons">
+            <p>
+              The card <Link to={`/models/${about.champion.id}` as string}>has no reasons</Link>.
+            </p>
+          </Empty>
+        )
+      }
+    </DeploymentPage>
+  )
+}
+
+function Counts({ deployment: { slug }, champion }: AboutDeployment) {
+  const [search, change] = useAddress()
+  const period = readPeriod(search, STANDARD)
+  const asked = useQuery({
+    queryKey: ['/v1/deployments/{slug}/reason-counts', slug, period],
+    queryFn: ({ signal }) => {
+      const params = { path: { slug }, query: period }
+      return readData(api.GET('/v1/deployments/{slug}/reason-counts', { params, signal }))
+    },
+  })
+  const languages = listLanguages(champion.spec)
+  const language = search['lang'] ?? 'en'
+  // A count reads the log, so another language takes its texts from the card.
+  const codes = champion.spec['reason_codes']
+  const readText = (code: string) => {
+    const texts = isObject(codes) && Object.hasOwn(codes, code) ? readTexts(codes[code]) : {}
+    return texts[language] ?? texts['en'] ?? Object.values(texts)[0] ?? code
+  }
+  return (
+    <>
+      <div className="filters">
+        <PeriodChoice standard={STANDARD} />
+        {languages.length > 1 && (
+          <NativeSelect
+            label="Language of texts"
+            value={language}
+            data={languages.map((tag) => ({ value: tag, label: languageName(tag) }))}
+            onChange={({ currentTarget }) => change({ lang: currentTarget.value })}
+          />
+        )}
+      </div>
+      <Panel title={`Reasons of ${withVersion(champion.name, champion.version)}`}>
+        <Loaded of={asked}>{(counts) => <ByGrade counts={counts} readText={readText} />}</Loaded>
+      </Panel>
+    </>
+  )
+}
+
+interface ByGradeProps {
+  readonly counts: Schemas['ReasonCounts']
+  readonly readText: (code: string) => string
+}
+
+function ByGrade({ counts, readText }: ByGradeProps) {
+  const { n, no_adverse_factor: empty, reasons, grades, more_codes: more } = counts
+  const without = counts.without_baseline
+  const readShare = (code: string, grade: (typeof grades)[number]) => {
+    const found = grade.reasons.find((one) => one.code === code)
+    // Where a grade lists only its most frequent codes, one that is not there is unknown.
+    if (found === undefined && grade.more_codes > 0) return NONE
+    return percent((found?.n ?? 0) / grade.n)
+  }
+  const about = without > 0 && (
+    <p className="muted">
+      {whole(without)} answers have no reasons, because no baseline was in force.
+    </p>
+  )
+  if (n === 0) {
+    return (
+      <>
+        {about}
+        <Empty title="No answers with reasons in this period">
+          <p>Choose a longer one, or put a baseline in force below.</p>
+        </Empty>
+      </>
+    )
+  }
+  return (
+    <>
+      {about}
+      <p className="muted">
+        {whole(n)} answers; {whole(empty)} of them have no adverse factor. Every answer counts,
+        whether or not it was asked for reasons.
+      </p>
+      <PlainTable
+        caption="Reasons by grade"
+        head={[
+          ...['Reason', 'Code', 'Answers', 'Share', 'First'],
+          ...grades.map(({ grade }) => (grade === null ? 'No grade' : `In ${grade}`)),
+        ]}
+        figures={[2, 3, 4, ...grades.map((_, at) => 5 + at)]}
+        rows={reasons.map((one) => [
+          readText(one.code),
+          <code key="code">{one.code}</code>,
+          whole(one.n),
+          percent(one.n / n),
+          whole(one.first),
+          ...grades.map((grade) => readShare(one.code, grade)),
+        ])}
+      />
+      {more > 0 && <p className="muted">And {whole(more)} codes that are less frequent.</p>}
+    </>
+  )
+}

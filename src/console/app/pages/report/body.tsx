@@ -1,0 +1,269 @@
+import { useModelNames } from '../../api/deployments.ts'
+import type { Schemas } from '../../api/types.ts'
+import type { FeatureName } from '../../ui/card.ts'
+import { Chart } from '../../ui/chart/chart.tsx'
+import { monthName, shortDay, when } from '../../ui/dates.ts'
+import { Facts } from '../../ui/facts.tsx'
+import { counted, index, NONE, number, percent, power, signed, whole } from '../../ui/figures.ts'
+import { Light, VerdictLight } from '../../ui/light.tsx'
+import { sentence } from '../../ui/names.ts'
+import { Panel } from '../../ui/page.tsx'
+import { DataTable } from '../../ui/table.tsx'
+import { didAlone } from '../audit/words.ts'
+import { Calibration } from '../performance/calibration.tsx'
+import { between, listAnswers } from '../performance/verdicts.ts'
+import { byIndex, conclude, unusualShare, worstVerdict } from '../stability/conclusion.ts'
+
+type Report = Schemas['MonthlyReport']
+
+interface ReportProps {
+  readonly report: Report
+  readonly featureName: FeatureName
+  readonly definition: Schemas['OutcomeDefinition'] | undefined
+}
+
+/** The parts of the report, in the order in which a committee asks. */
+export function ReportBody(props: ReportProps) {
+  const { report } = props
+  return (
+    <>
+      <Summary {...props} />
+      <Stability {...props} />
+      <Performance {...props} />
+      {report.performance && <Calibration found={report.performance} />}
+      <CutOff report={report} />
+      <Changes report={report} />
+      <Definitions {...props} />
+    </>
+  )
+}
+
+function Summary({ report, featureName }: ReportProps) {
+  const modelName = useModelNames()
+  const { stability, verdicts, performance } = report
+  const answers = performance === null ? [] : listAnswers(performance, modelName)
+  return (
+    <Panel title="Summary">
+      <p className="conclusion">
+        <VerdictLight verdict={worstVerdict(stability)} />
+      </p>
+      <p>
+        In {monthName(report.from)}, {counted(verdicts.n, 'applicant was', 'applicants were')}{' '}
+        scored. {conclude(stability, [], featureName)}
+      </p>
+      {answers.length > 0 && (
+        <ul className="answers">
+          {answers.map(({ question, kind, answer, because }) => (
+            <li key={question}>
+              {question} <Light kind={kind}>{answer}</Light> {because}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+function Stability({ report, featureName }: ReportProps) {
+  const { stability, weeks } = report
+  const { score } = stability
+  return (
+    <Panel title="Stability">
+      <Facts
+        facts={[
+          ['PSI of the score', index(score.psi), `chance up to ${index(score.cv_95)}`],
+          ['Mean score', number(score.mean), `sample ${number(score.mean_expected)}`],
+          ['Applicants', whole(stability.n)],
+          ['Levels', `${number(stability.watch)} and ${number(stability.act)}`],
+        ]}
+      />
+      {weeks.length > 1 && (
+        <Chart
+          title="PSI of the score by week"
+          at={weeks.map(({ from }) => Date.parse(from))}
+          atName="Week from"
+          formatAt={shortDay}
+          format={index}
+          from={0}
+          height={150}
+          levels={[
+            { at: stability.watch, name: 'moderate' },
+            { at: stability.act, name: 'major' },
+          ]}
+          series={[{ name: 'PSI', values: weeks.map((week) => week.stability.psi) }]}
+        />
+      )}
+      <DataTable
+        caption="Features, most moved first"
+        rows={stability.features.toSorted(byIndex)}
+        rowKey={({ name }) => name}
+        prefix="features-"
+        columns={[
+          { id: 'name', head: 'Feature', isName: true, cell: ({ name }) => featureName(name) },
+          {
+            id: 'verdict',
+            head: 'Verdict',
+            cell: ({ verdict }) => <VerdictLight verdict={verdict} />,
+          },
+          { id: 'psi', head: 'PSI', isFigure: true, cell: (one) => index(one.csi_psi) },
+          { id: 'chance', head: 'By chance', isFigure: true, cell: (one) => index(one.cv_95) },
+          { id: 'points', head: 'Points', isFigure: true, cell: (one) => signed(one.csi_points) },
+          {
+            id: 'unusual',
+            head: 'Missing',
+            isFigure: true,
+            cell: (one) => percent(unusualShare(one)),
+          },
+        ]}
+      />
+    </Panel>
+  )
+}
+
+function Performance({ report: { performance: found } }: ReportProps) {
+  const modelName = useModelNames()
+  if (found === null || found.n === 0) {
+    return (
+      <Panel title="Performance">
+        <p>No outcomes are known, so nothing can be said.</p>
+      </Panel>
+    )
+  }
+  const { paired } = found
+  return (
+    <Panel title="Performance">
+      <Facts
+        facts={[
+          ['Gini', power(found.gini), between(found.gini_low, found.gini_high, power)],
+          ['AUC', power(found.auc), between(found.auc_low, found.auc_high, power)],
+          ['KS', power(found.ks), between(found.ks_low, found.ks_high, power)],
+          ['Bad', whole(found.bad), `${percent(found.bad / found.n)} of ${whole(found.n)}`],
+        ]}
+      />
+      {paired.length > 0 && (
+        <DataTable
+          caption="Challengers on the same applicants"
+          rows={paired}
+          rowKey={({ challenger_id: id }) => id}
+          prefix="paired-"
+          columns={[
+            {
+              id: 'name',
+              head: 'Challenger',
+              isName: true,
+              cell: (one) => modelName(one.model_id),
+            },
+            { id: 'n', head: 'Applicants', isFigure: true, cell: ({ n }) => whole(n) },
+            {
+              id: 'auc',
+              head: 'AUC, champion’s',
+              isFigure: true,
+              cell: (one) => `${power(one.auc)}, ${power(one.champion_auc)}`,
+            },
+            {
+              id: 'difference',
+              head: 'Difference',
+              isFigure: true,
+              cell: (one) =>
+                `${signed(one.auc_difference, power)} (${between(one.auc_difference_low, one.auc_difference_high, power)})`,
+            },
+          ]}
+        />
+      )}
+    </Panel>
+  )
+}
+
+function CutOff({ report: { cutoff, cutoffs } }: { report: Report }) {
+  const at = cutoffs.cutoffs.find((one) => one.cutoff === cutoff)
+  return (
+    <Panel title="Cut-off">
+      {cutoff === null ? (
+        <p>The deployment had no cut-off, so there is no share of approvals.</p>
+      ) : (
+        <p>
+          At the cut-off of {number(cutoff)}, {percent(at?.approval_rate)} of {whole(cutoffs.n)}{' '}
+          applicants are approved; by the model&apos;s probabilities {percent(at?.mean_pd_approved)}{' '}
+          of them go bad.
+        </p>
+      )}
+      {cutoffs.grades.length > 0 && (
+        <DataTable
+          caption="Grades of the month"
+          rows={cutoffs.grades}
+          rowKey={({ grade }) => grade ?? ''}
+          prefix="grades-"
+          columns={[
+            { id: 'grade', head: 'Grade', isName: true, cell: ({ grade }) => grade ?? 'none' },
+            { id: 'n', head: 'Applicants', isFigure: true, cell: ({ n }) => whole(n) },
+            { id: 'share', head: 'Share', isFigure: true, cell: (one) => percent(one.share) },
+            { id: 'pd', head: 'Mean PD', isFigure: true, cell: (one) => percent(one.mean_pd) },
+          ]}
+        />
+      )}
+    </Panel>
+  )
+}
+
+function Changes({ report: { changes } }: { report: Report }) {
+  return (
+    <Panel title="Changes and their reasons">
+      {changes.length === 0 ? (
+        <p>Nothing was changed in this month.</p>
+      ) : (
+        <DataTable
+          caption="Changes of the month"
+          rows={changes}
+          rowKey={({ at, action }) => `${at} ${action}`}
+          prefix="changes-"
+          columns={[
+            { id: 'at', head: 'When', isName: true, cell: ({ at }) => when(at) },
+            { id: 'what', head: 'Change', cell: ({ action }) => sentence(didAlone(action)) },
+            { id: 'why', head: 'Reason', cell: ({ reason }) => <bdi>{reason ?? NONE}</bdi> },
+          ]}
+        />
+      )}
+    </Panel>
+  )
+}
+
+function Definitions({
+  report: { stability, checkpoint, as_known_at: at },
+  definition,
+}: ReportProps) {
+  return (
+    <Panel title="Definitions and signature">
+      <dl className="definitions">
+        <dt>PSI</dt>
+        <dd>
+          Sum over bins of (share now − share in the sample) × ln(share now / share in the sample).
+          Moderate from {number(stability.watch)}, major from {number(stability.act)}. “Chance up
+          to”: what a sample of this size exceeds in 5 of 100 cases if nothing has moved.
+        </dd>
+        <dt>Gini, AUC, KS</dt>
+        <dd>
+          AUC: the chance that a good applicant scores better than a bad one; Gini = 2 × AUC − 1.
+          KS: the largest distance between the distributions of good and bad. Intervals of 95
+          percent.
+        </dd>
+        <dt>Bad</dt>
+        <dd>
+          {definition === undefined
+            ? 'Nothing is defined.'
+            : `${definition.bad_rule_text} (within ${counted(definition.window_months, 'month')}).`}
+        </dd>
+        <dt>Reproducible</dt>
+        <dd>
+          Outcomes, baselines, models and cut-offs count as they were known on {when(at)}; the same
+          link shows the same figures later.
+        </dd>
+        <dt>Log</dt>
+        <dd>
+          Checkpoint of {checkpoint.origin} with {whole(checkpoint.size)} entries, root{' '}
+          <code>{checkpoint.root}</code>
+          <pre className="checkpoint">{checkpoint.checkpoint}</pre>
+        </dd>
+      </dl>
+    </Panel>
+  )
+}

@@ -1,0 +1,226 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import { deploymentChoices, useDeployed, useDeploymentById } from '../../api/deployed.ts'
+import { audits } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { type Search, useAddress } from '../../ui/address.ts'
+import { When } from '../../ui/facts.tsx'
+import { NONE, number, percent } from '../../ui/figures.ts'
+import { EnvironmentBadge, Page } from '../../ui/page.tsx'
+import { Pages, usePages } from '../../ui/pages.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+
+type Score = Schemas['FoundScore']
+
+const PATH = '/v1/scores'
+const DAY_MS = 86_400_000
+
+/** Finds scores by a request or by the reference of an application. */
+export default function ScoresPage() {
+  const { text } = useParams({ strict: false }) as { text?: string }
+  const { role } = useUser()
+  const [search] = useAddress()
+  const wanted = search['reference'] ?? text ?? ''
+  return (
+    <Page title="Scores">
+      <Finder key={wanted} wanted={wanted} search={search} />
+      {wanted === '' ? (
+        <Empty title="Which score?">
+          <p>
+            The log keeps every answer. Enter the id of a request, or any part of the reference of
+            an application: what the caller sent as <code>X-Reference-Id</code>, or the{' '}
+            <code>id</code> of a record in a batch.
+          </p>
+          {audits(role) && (
+            <p>
+              Whole days of the log as a file: <Link to={'/proofs' as string}>Log and proofs</Link>.
+            </p>
+          )}
+        </Empty>
+      ) : (
+        <Results wanted={wanted} search={search} />
+      )}
+    </Page>
+  )
+}
+
+function Finder({ wanted, search }: { wanted: string; search: Search }) {
+  const [text, setText] = useState(wanted)
+  const [, change] = useAddress()
+  const navigate = useNavigate()
+  const deployed = useDeployed().data ?? []
+  const find = (event: FormEvent) => {
+    event.preventDefault()
+    const sought = text.trim()
+    if (/^req_\w+$/.test(sought)) void navigate({ to: `/scores/${sought}` as string })
+    else {
+      const { deployment, from, to } = search
+      const next = { reference: sought, deployment, from, to }
+      void navigate({ to: '/scores' as string, search: next })
+    }
+  }
+  return (
+    <search>
+      <form className="filters" onSubmit={find}>
+        <TextInput
+          type="search"
+          label="Request id, or any part of a reference"
+          className="wide-field"
+          autoComplete="off"
+          required
+          value={text}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+        />
+        <NativeSelect
+          label="Deployment"
+          data={[{ value: '', label: 'All' }, ...deploymentChoices(deployed)]}
+          value={search['deployment'] ?? ''}
+          onChange={({ currentTarget }) => change({ deployment: currentTarget.value })}
+        />
+        {(['from', 'to'] as const).map((end) => (
+          <TextInput
+            key={end}
+            type="date"
+            label={end === 'from' ? 'First day (UTC)' : 'Last day (UTC)'}
+            value={search[end] ?? ''}
+            onChange={({ currentTarget }) => change({ [end]: currentTarget.value })}
+          />
+        ))}
+        <Button type="submit">Find</Button>
+      </form>
+    </search>
+  )
+}
+
+interface Sought {
+  readonly wanted: string
+  readonly search: Search
+}
+
+/** Scores of a reference; where there are none, those whose reference contains it. */
+function Results({ wanted, search }: Sought) {
+  return (
+    <Found wanted={wanted} search={search} match="whole">
+      <Found wanted={wanted} search={search} match="part">
+        <Empty title="No score has this reference, or one that contains it">
+          <p>
+            Check its spelling, the deployment and the days. A score appears within two seconds of
+            its answer.
+          </p>
+        </Empty>
+      </Found>
+    </Found>
+  )
+}
+
+/** @param children what is shown where nothing is found */
+function Found({
+  wanted,
+  search: { deployment, from, to },
+  match,
+  children,
+}: Sought & { match: 'whole' | 'part'; children: ReactNode }) {
+  const list = usePages([PATH, wanted, match, deployment, from, to], (page, signal) => {
+    const query = {
+      ...page,
+      match,
+      reference: wanted,
+      ...(deployment && { deployment }),
+      ...(from && { from: `${from}T00:00:00Z` }),
+      ...(to && { to: new Date(Date.parse(`${to}T00:00:00Z`) + DAY_MS).toISOString() }),
+    }
+    return readData(api.GET(PATH, { params: { query }, signal }))
+  })
+  const byId = useDeploymentById()
+  return (
+    <Pages of={list} rows={({ scores }) => scores}>
+      {(scores) =>
+        scores.length > 0 ? (
+          <>
+            {match === 'part' && (
+              <p>
+                No score has exactly this reference. These references contain it, in capitals or
+                small letters; newest first.
+              </p>
+            )}
+            <DataTable
+              caption="Scores"
+              rows={scores}
+              columns={makeColumns(byId)}
+              rowKey={(one) => `${one.request_id} ${one.record_index}`}
+            />
+          </>
+        ) : list.hasNextPage ? (
+          <p role="status">None among the newest scores. Older ones were not looked at yet.</p>
+        ) : (
+          children
+        )
+      }
+    </Pages>
+  )
+}
+
+function makeColumns(byId: ReturnType<typeof useDeploymentById>): readonly Column<Score>[] {
+  return [
+    {
+      id: 'reference',
+      head: 'Reference',
+      isName: true,
+      cell: ({ reference, request_id: request, record_index: record }) => (
+        <div className="names">
+          <Link to={`/scores/${request}/${record}` as string}>
+            <bdi>{reference}</bdi>
+          </Link>
+          <code className="small muted">{request}</code>
+        </div>
+      ),
+      value: ({ reference }) => reference,
+    },
+    {
+      id: 'at',
+      head: 'When',
+      cell: ({ scored_at: at }) => <When at={at} isExact />,
+      value: ({ scored_at: at }) => at,
+    },
+    {
+      id: 'deployment',
+      head: 'Deployment',
+      cell: ({ deployment_id: id, model_version: version }) => {
+        const deployment = byId(id)
+        return (
+          <div className="names">
+            <Link to={`/deployments/${id}` as string}>
+              <bdi>{deployment?.name ?? id}</bdi>
+            </Link>
+            <span className="badges">
+              {deployment && <EnvironmentBadge name={deployment.environment} />}
+              <span className="small muted">
+                version <bdi>{version}</bdi>
+              </span>
+            </span>
+          </div>
+        )
+      },
+      value: ({ deployment_id: id }) => byId(id)?.name ?? id,
+    },
+    {
+      id: 'score',
+      head: 'Score',
+      isFigure: true,
+      cell: ({ score }) => number(score),
+      value: ({ score }) => score,
+    },
+    { id: 'grade', head: 'Grade', cell: ({ risk_grade: grade }) => grade ?? NONE },
+    {
+      id: 'pd',
+      head: 'PD',
+      isFigure: true,
+      cell: ({ pd }) => percent(pd),
+      value: ({ pd }) => pd,
+    },
+  ]
+}

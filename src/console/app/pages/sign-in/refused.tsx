@@ -1,0 +1,16 @@
+import { Alert } from '@mantine/core'
+import { useAddress } from '../../ui/address.ts'
+import { Page } from '../../ui/page.tsx'
+import { signOnFaultText } from './faults.ts'
+
+/** Why a sign-on was refused that someone tried who is signed in already. */
+export default function RefusedPage() {
+  const [{ refused = '' }] = useAddress()
+  return (
+    <Page title="Sign-in refused">
+      <Alert color="red" role="alert">
+        {signOnFaultText(refused)}
+      </Alert>
+    </Page>
+  )
+}

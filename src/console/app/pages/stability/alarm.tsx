@@ -1,0 +1,136 @@
+import { Button, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import { DEPLOYMENT_CHANGES } from '../../api/deployments.ts'
+import { deploys } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import type { FeatureName } from '../../ui/card.ts'
+import { Form } from '../../ui/dialog.tsx'
+import { When } from '../../ui/facts.tsx'
+import { index, percent, readNumber, sampleSize, whole } from '../../ui/figures.ts'
+import { Light, VerdictLight } from '../../ui/light.tsx'
+import { Panel } from '../../ui/page.tsx'
+import { Notice } from '../../ui/states.tsx'
+import { isChangeRequest } from '../deployment/change-dialog.tsx'
+
+type Alarm = Schemas['Alarm']
+
+interface AlarmProps {
+  readonly slug: string
+  readonly alarm: Alarm
+  readonly featureName: FeatureName
+}
+
+/** Shows what the hourly evaluation found, and its levels, which deployers may set. */
+export function AlarmPanel({ slug, alarm, featureName }: AlarmProps) {
+  const { role } = useUser()
+  const { n, days, evaluated_at: at, changed_at: since } = alarm
+  return (
+    <Panel title="Alarm">
+      {!alarm.is_on && <Light kind="unknown">Off</Light>}
+      {alarm.is_on && <VerdictLight verdict={alarm.verdict} />}
+      {alarm.is_on && at !== null && (
+        <p>
+          {foundBy(alarm, featureName)} Over {days} days to <When at={at} />, {sampleSize(n)}; this
+          verdict since <When at={since} />.
+        </p>
+      )}
+      {deploys(role) ? (
+        <details>
+          <summary>Levels</summary>
+          <Levels slug={slug} alarm={alarm} />
+        </details>
+      ) : (
+        <p className="muted small">
+          Moderate from {index(alarm.watch)}, major from {index(alarm.act)}, with at least{' '}
+          {whole(alarm.n_min)} applicants.
+        </p>
+      )}
+    </Panel>
+  )
+}
+
+/** Returns what the evaluation found, and of how many features. */
+function foundBy(alarm: Alarm, featureName: FeatureName): string {
+  const { moved, input_faults: faults } = alarm
+  const [judged, unjudged] = [alarm.features_judged ?? 0, alarm.features_unjudged ?? 0]
+  const names = moved.map(({ name, csi_psi }) => `${featureName(name)} (${index(csi_psi)})`)
+  const sentences = [
+    names.length > 0
+      ? `Moved: ${names.join(', ')}.`
+      : judged > 0
+        ? `No feature moved more than chance explains, of the ${judged} that can be judged.`
+        : 'No feature can be judged.',
+    ...(unjudged > 0 ? [`Features with too few applicants: ${unjudged}.`] : []),
+    ...faults.map(
+      ({ name, unknown_share: share }) =>
+        `${percent(share)} of the values of ${featureName(name)} are of a kind that the sample does not count: check the input.`,
+    ),
+  ]
+  return sentences.join(' ')
+}
+
+const FIELDS = [
+  { name: 'watch', label: 'Moderate from', hint: 'A PSI' },
+  { name: 'act', label: 'Major from', hint: 'A larger PSI' },
+  { name: 'n_min', label: 'Least applicants', hint: 'Below, no verdict' },
+  { name: 'days', label: 'Days', hint: 'The period ends now' },
+] as const
+
+function Levels({ slug, alarm }: { slug: string; alarm: Alarm }) {
+  const [texts, setTexts] = useState<Readonly<Record<string, string>>>(() =>
+    Object.fromEntries(FIELDS.map(({ name }) => [name, String(alarm[name])])),
+  )
+  const [isOn, setOn] = useState(true)
+  const [said, setSaid] = useState<'saved' | 'waits' | null>(null)
+  const save = async () => {
+    const levels = Object.fromEntries(
+      Object.entries(texts).map(([name, text]) => [name, readNumber(text) ?? 0]),
+    )
+    const init = { params: { path: { slug } }, body: { ...levels, is_on: isOn } }
+    const answer = await readData(api.PUT('/v1/deployments/{slug}/stability/alarm', init))
+    setSaid(isChangeRequest(answer) ? 'waits' : 'saved')
+  }
+  return (
+    <Form
+      send={save}
+      submit={alarm.is_on ? 'Save the levels' : 'Switch the alarm on'}
+      busy="Saving …"
+      missing={findFault(texts)}
+      changes={DEPLOYMENT_CHANGES}
+    >
+      <div className="form-row">
+        {FIELDS.map(({ name, label, hint }) => (
+          <TextInput
+            key={name}
+            label={label}
+            description={hint}
+            inputMode="decimal"
+            value={texts[name] ?? ''}
+            onChange={({ currentTarget }) => setTexts({ ...texts, [name]: currentTarget.value })}
+          />
+        ))}
+        {alarm.is_on && (
+          <Button type="submit" variant="default" onClick={() => setOn(false)}>
+            Switch it off
+          </Button>
+        )}
+      </div>
+      {said === 'saved' && <Notice kind="good">Saved. The next evaluation uses the levels.</Notice>}
+      {said === 'waits' && (
+        <Notice kind="watch">
+          Nothing has changed yet: the change waits for another owner or admin.
+        </Notice>
+      )}
+    </Form>
+  )
+}
+
+/** Returns what is wrong with the levels, in the words of the form; null if nothing is. */
+function findFault(texts: Readonly<Record<string, string>>): string | null {
+  const wrong = FIELDS.find(({ name }) => readNumber(texts[name] ?? '') === null)
+  if (wrong !== undefined) return `${wrong.label} is not a number.`
+  const [watch, act] = [readNumber(texts['watch'] ?? ''), readNumber(texts['act'] ?? '')]
+  return (watch ?? 0) > (act ?? 0) ? '“Major from” is below “Moderate from”.' : null
+}

@@ -1,0 +1,118 @@
+import type { Schemas, Verdict } from '../../api/types.ts'
+import type { FeatureName } from '../../ui/card.ts'
+import { shortDay } from '../../ui/dates.ts'
+import { counted, index, percent } from '../../ui/figures.ts'
+import { firstInWords } from '../../ui/names.ts'
+
+type Stability = Schemas['Stability']
+type Feature = Schemas['FeatureStability']
+type Point = Schemas['StabilityPoint']
+
+/** From the best to the worst. */
+const RANKS: readonly Verdict[] = ['stable', 'insufficient_data', 'moderate_shift', 'major_shift']
+const NAMED_MAX = 3
+/** A percentage point more than usual is worth a sentence. */
+const UNUSUAL_MIN = 0.01
+
+/** The verdict of a period: the worst of the score's and the features'. */
+export function worstVerdict({ score, features }: Stability): Verdict | null {
+  const all = [score.verdict, ...features.map(({ verdict }) => verdict)]
+  const known = all.filter((verdict) => verdict !== null)
+  return known.toSorted((a, b) => RANKS.indexOf(b) - RANKS.indexOf(a))[0] ?? null
+}
+
+export function isShift(verdict: Verdict | null): boolean {
+  return verdict === 'moderate_shift' || verdict === 'major_shift'
+}
+
+/** Returns what moved, since when, whether chance explains it, and whether it matters. */
+export function conclude(
+  stability: Stability,
+  points: readonly Point[],
+  featureName: FeatureName,
+): string {
+  const { score, features, baseline, n } = stability
+  if (baseline === null) return 'There is no development sample to compare with.'
+  if (score.bands.length === 0) {
+    return [
+      'The development sample counts bins only, so the scores have nothing to be compared with.',
+      ...movedSentence(features, points, featureName),
+      ...unusualSentence(features, featureName),
+    ].join(' ')
+  }
+  if (score.verdict === 'insufficient_data' || score.psi === null) {
+    return `${counted(n, 'applicant')}: too few for a verdict on the score.`
+  }
+  return [
+    scoreSentence(stability, points),
+    ...movedSentence(features, points, featureName),
+    ...unusualSentence(features, featureName),
+  ].join(' ')
+}
+
+function scoreSentence({ score }: Stability, points: readonly Point[]): string {
+  const { psi, cv_95: chance, verdict } = score
+  const isReal = psi !== null && chance !== null && psi > chance
+  const figures = `PSI ${index(psi)}; chance alone explains up to ${index(chance)}`
+  if (!isShift(verdict)) {
+    return isReal
+      ? `The scores have moved a little (${figures}): real, and too small to matter.`
+      : `The scores have not moved (${figures}).`
+  }
+  const since = findStart(points, (point) => point.score.verdict)
+  const start = since === null ? '' : ` since ${shortDay(since)}`
+  const how = verdict === 'major_shift' ? 'much' : 'noticeably'
+  return `The scores have moved ${how}${start} (${figures}): it is not chance, and it matters.`
+}
+
+function movedSentence(
+  features: readonly Feature[],
+  points: readonly Point[],
+  featureName: FeatureName,
+): string[] {
+  const moved = features.filter(({ verdict }) => isShift(verdict)).toSorted(byIndex)
+  if (moved.length === 0) return []
+  const named = moved.map((feature) => {
+    const since = featureSince(points, feature.name)
+    const start = since === null ? '' : ` since ${shortDay(since)}`
+    return `${featureName(feature.name)}${start} (${index(feature.csi_psi)})`
+  })
+  return [`Moved: ${firstInWords(named, NAMED_MAX)}.`]
+}
+
+/** The start of the run of intervals, up to the newest, in which a feature is moved; or null. */
+export function featureSince(points: readonly Point[], name: string): string | null {
+  return findStart(
+    points,
+    ({ features }) => features.find((feature) => feature.name === name)?.verdict ?? null,
+  )
+}
+
+function findStart(
+  points: readonly Point[],
+  read: (point: Point) => Verdict | null,
+): string | null {
+  const calm = points.findLastIndex((point) => !isShift(read(point)))
+  return points[calm + 1]?.from ?? null
+}
+
+function unusualSentence(features: readonly Feature[], featureName: FeatureName): string[] {
+  const found = features.filter((feature) => unusualShare(feature) >= UNUSUAL_MIN)
+  if (found.length === 0) return []
+  const named = found
+    .toSorted((a, b) => unusualShare(b) - unusualShare(a))
+    .map((feature) => `${featureName(feature.name)} (${percent(unusualShare(feature))})`)
+  return [`Missing or in no bin: ${firstInWords(named, NAMED_MAX)}.`]
+}
+
+/** Share of values that are missing or fit no bin. */
+export function unusualShare(feature: Feature): number {
+  const { missing_share, unseen_share, no_bin_share, not_a_number_share } = feature
+  return (
+    (missing_share ?? 0) + (unseen_share ?? 0) + (no_bin_share ?? 0) + (not_a_number_share ?? 0)
+  )
+}
+
+export function byIndex(a: Feature, b: Feature): number {
+  return (b.csi_psi ?? -1) - (a.csi_psi ?? -1)
+}

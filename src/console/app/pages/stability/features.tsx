@@ -1,0 +1,113 @@
+import type { Schemas } from '../../api/types.ts'
+import { cellText, type FeatureName } from '../../ui/card.ts'
+import { shortDay } from '../../ui/dates.ts'
+import { index, NONE, number, percent, signed, whole } from '../../ui/figures.ts'
+import { VerdictLight } from '../../ui/light.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+import { byIndex, featureSince, isShift, unusualShare } from './conclusion.ts'
+
+type Feature = Schemas['FeatureStability']
+type Cell = Schemas['StabilityCell']
+
+/** The features of a period, most moved first; each opens its bins in place. */
+export function Features({
+  stability,
+  points,
+  featureName,
+}: {
+  stability: Schemas['Stability']
+  points: readonly Schemas['StabilityPoint'][]
+  featureName: FeatureName
+}) {
+  const columns: Column<Feature>[] = [
+    {
+      id: 'name',
+      head: 'Feature',
+      isName: true,
+      cell: ({ name }) => featureName(name),
+      value: ({ name }) => featureName(name),
+      text: ({ name }) => `${featureName(name)} ${name}`,
+    },
+    {
+      id: 'verdict',
+      head: 'Verdict',
+      cell: ({ verdict }) => <VerdictLight verdict={verdict} />,
+    },
+    {
+      id: 'psi',
+      head: 'PSI',
+      isFigure: true,
+      cell: ({ csi_psi }) => index(csi_psi),
+      value: ({ csi_psi }) => csi_psi,
+    },
+    { id: 'chance', head: 'By chance up to', isFigure: true, cell: ({ cv_95 }) => index(cv_95) },
+    {
+      id: 'since',
+      head: 'Since',
+      cell: ({ name, verdict }) => {
+        const since = isShift(verdict) ? featureSince(points, name) : null
+        return since === null ? NONE : shortDay(since)
+      },
+    },
+    {
+      id: 'points',
+      head: 'Points moved',
+      isFigure: true,
+      cell: ({ csi_points }) => signed(csi_points),
+      value: ({ csi_points }) => csi_points,
+    },
+    {
+      id: 'unusual',
+      head: 'Missing or in no bin',
+      isFigure: true,
+      cell: (feature) => percent(unusualShare(feature)),
+      value: unusualShare,
+    },
+  ]
+  return (
+    <DataTable
+      caption="Features, most moved first"
+      rows={stability.features.toSorted(byIndex)}
+      columns={columns}
+      rowKey={({ name }) => name}
+      detail={(feature) => <Cells feature={feature} featureName={featureName} />}
+    />
+  )
+}
+
+function Cells({ feature, featureName }: { feature: Feature; featureName: FeatureName }) {
+  const columns: Column<Cell>[] = [
+    { id: 'bin', head: 'Values', isName: true, cell: cellText },
+    { id: 'points', head: 'Points', isFigure: true, cell: ({ points }) => number(points) },
+    {
+      id: 'expected',
+      head: 'In the sample',
+      isFigure: true,
+      cell: ({ expected_share }) => percent(expected_share),
+    },
+    {
+      id: 'actual',
+      head: 'This period',
+      isFigure: true,
+      cell: ({ actual_share }) => percent(actual_share),
+    },
+    {
+      id: 'difference',
+      head: 'Difference',
+      isFigure: true,
+      cell: ({ actual_share: actual, expected_share: expected }) =>
+        actual === null || expected === null ? NONE : signed(actual - expected, percent),
+    },
+    { id: 'n', head: 'Applicants', isFigure: true, cell: ({ actual }) => whole(actual) },
+    { id: 'psi', head: 'Part of the PSI', isFigure: true, cell: ({ psi }) => index(psi) },
+  ]
+  return (
+    <DataTable
+      caption={`Bins of ${featureName(feature.name)}`}
+      rows={feature.cells.map((cell, at) => ({ ...cell, at }))}
+      columns={columns}
+      rowKey={(cell) => String((cell as Cell & { at: number }).at)}
+      prefix={`${feature.name}-`}
+    />
+  )
+}

@@ -1,0 +1,269 @@
+import { NativeSelect } from '@mantine/core'
+import { useMemo } from 'react'
+import { useMarks } from '../../api/history.ts'
+import { type Interval, useAlarm, useStability, useStabilitySeries } from '../../api/stability.ts'
+import type { Schemas } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
+import type { FeatureName } from '../../ui/card.ts'
+import { Chart } from '../../ui/chart/chart.tsx'
+import { shortDay } from '../../ui/dates.ts'
+import { Facts } from '../../ui/facts.tsx'
+import { index, number, percent, whole } from '../../ui/figures.ts'
+import { VerdictLight } from '../../ui/light.tsx'
+import { Panel } from '../../ui/page.tsx'
+import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { Empty, Failure, Loaded, Loading } from '../../ui/states.tsx'
+import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { UnreadChanges } from '../deployment/unread-changes.tsx'
+import { AlarmPanel } from './alarm.tsx'
+import { conclude, worstVerdict } from './conclusion.ts'
+import { Features } from './features.tsx'
+
+type Stability = Schemas['Stability']
+type Series = Schemas['StabilitySeries']
+
+const STANDARD = 'week'
+const DAY_MS = 86_400_000
+const INTERVALS = {
+  day: { label: 'Day', days: 60 },
+  week: { label: 'Week', days: 26 * 7 },
+  month: { label: 'Month', days: 730 },
+} as const
+
+/** Shows whether the applicants of a deployment have moved, in which feature, and since when. */
+export default function StabilityPage() {
+  const [search] = useAddress()
+  return (
+    <DeploymentPage
+      title="Stability"
+      facts={[`Period: ${periodWords(readPeriod(search, STANDARD))}`]}
+    >
+      {(about) => <Report {...about} />}
+    </DeploymentPage>
+  )
+}
+
+function Report({ deployment: { slug }, featureName }: AboutDeployment) {
+  const [search, change] = useAddress()
+  const period = readPeriod(search, STANDARD)
+  const interval = readInterval(search['by'])
+  const from = useMemo(() => startOfDay(Date.now() - INTERVALS[interval].days * DAY_MS), [interval])
+  const alarm = useAlarm(slug)
+  const stability = useStability(slug, period, alarm.data)
+  const series = useStabilitySeries(slug, interval, from, alarm.data)
+  const points = series.data?.points ?? []
+  return (
+    <>
+      <div className="filters">
+        <PeriodChoice standard={STANDARD} />
+        <NativeSelect
+          label="Curves by"
+          data={Object.entries(INTERVALS).map(([value, { label }]) => ({ value, label }))}
+          value={interval}
+          onChange={({ currentTarget }) => change({ by: currentTarget.value })}
+        />
+      </div>
+      {alarm.error && <Failure error={alarm.error} />}
+      {alarm.data ? (
+        <Loaded of={stability}>
+          {(found) =>
+            found.n === 0 ? (
+              <Empty title="No applicants in this period">
+                <p>Choose a longer one.</p>
+              </Empty>
+            ) : (
+              <>
+                <Conclusion stability={found} points={points} featureName={featureName} />
+                <Panel title="Features">
+                  <Features stability={found} points={points} featureName={featureName} />
+                </Panel>
+              </>
+            )
+          }
+        </Loaded>
+      ) : (
+        <Loading />
+      )}
+      {series.error && <Failure error={series.error} />}
+      {series.isLoading && stability.data && <Loading text="Reading the weeks before …" />}
+      {series.data && (
+        <OverTime slug={slug} series={series.data} featureName={featureName} search={search} />
+      )}
+      {stability.data && stability.data.score.bands.length > 0 && (
+        <Distribution stability={stability.data} />
+      )}
+      {alarm.data && <AlarmPanel slug={slug} alarm={alarm.data} featureName={featureName} />}
+    </>
+  )
+}
+
+function readInterval(text: string | undefined): Interval {
+  return text === 'day' || text === 'month' ? text : 'week'
+}
+
+function startOfDay(ms: number): string {
+  return new Date(Math.floor(ms / DAY_MS) * DAY_MS).toISOString()
+}
+
+interface Found {
+  readonly stability: Stability
+  readonly points: Series['points']
+  readonly featureName: FeatureName
+}
+
+function Conclusion({ stability, points, featureName }: Found) {
+  const { score, baseline, n } = stability
+  return (
+    <Panel>
+      <p className="conclusion">
+        <VerdictLight verdict={worstVerdict(stability)} />
+      </p>
+      <p>{conclude(stability, points, featureName)}</p>
+      <Facts
+        facts={[
+          ['Applicants', whole(n)],
+          ['Development sample', baseline === null ? 'none' : whole(baseline.n)],
+          ['PSI of the score', index(score.psi)],
+          ['By chance up to', index(score.cv_95)],
+          ['Mean score', number(score.mean), `sample ${number(score.mean_expected)}`],
+          ['Version', stability.model_version],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+/** PSI of the score and of one feature, and the mean score, under one crosshair. */
+function OverTime({
+  slug,
+  series,
+  featureName,
+  search,
+}: {
+  slug: string
+  series: Series
+  featureName: FeatureName
+  search: Readonly<Record<string, string | undefined>>
+}) {
+  const [, change] = useAddress()
+  const { points, watch, act } = series
+  const at = points.map(({ from }) => Date.parse(from))
+  const marks = useMarks(slug, at[0] ?? 0, at.at(-1) ?? 0)
+  const names = points[0]?.features.map(({ name }) => name) ?? []
+  const feature = names.find((name) => name === search['feature']) ?? mostMoved(points) ?? names[0]
+  const own = points.map(({ features }) => features.find(({ name }) => name === feature))
+  const shared = {
+    at,
+    atName: 'From',
+    formatAt: shortDay,
+    group: `stability ${slug}`,
+    marks,
+    height: 170,
+  }
+  const levels = [
+    { at: watch, name: 'moderate' },
+    { at: act, name: 'major' },
+  ]
+  if (points.length === 0) return null
+  return (
+    <Panel
+      title="Over time"
+      actions={
+        <NativeSelect
+          size="xs"
+          aria-label="Feature of the curve"
+          value={feature ?? ''}
+          data={names.map((name) => ({ value: name, label: featureName(name) }))}
+          onChange={({ currentTarget }) => change({ feature: currentTarget.value })}
+        />
+      }
+    >
+      <UnreadChanges slug={slug} />
+      <div className="columns">
+        <Chart
+          {...shared}
+          title="PSI of the score"
+          series={[
+            {
+              name: 'PSI',
+              values: points.map(({ score }) => score.psi),
+              isHollow: points.map(({ score }) => score.verdict === 'insufficient_data'),
+            },
+            {
+              name: 'Chance explains',
+              values: points.map(({ score }) => score.cv_95),
+              kind: 'dashed',
+            },
+          ]}
+          format={index}
+          levels={levels}
+          from={0}
+        />
+        {feature !== undefined && (
+          <Chart
+            {...shared}
+            title={`PSI of ${featureName(feature)}`}
+            series={[
+              {
+                name: 'PSI',
+                values: own.map((one) => one?.csi_psi ?? null),
+                isHollow: own.map((one) => one?.verdict === 'insufficient_data'),
+              },
+              {
+                name: 'Chance explains',
+                values: own.map((one) => one?.cv_95 ?? null),
+                kind: 'dashed',
+              },
+            ]}
+            format={index}
+            levels={levels}
+            from={0}
+          />
+        )}
+        <Chart
+          {...shared}
+          title="Mean score"
+          series={[{ name: 'Mean score', values: points.map(({ score }) => score.mean) }]}
+          format={number}
+        />
+        <Chart
+          {...shared}
+          title="Applicants"
+          series={[{ name: 'Applicants', values: points.map(({ n }) => n), kind: 'bars' }]}
+          format={whole}
+          from={0}
+        />
+      </div>
+    </Panel>
+  )
+}
+
+/** The feature that has moved most in the newest interval. */
+function mostMoved(points: Series['points']): string | undefined {
+  const features = points.at(-1)?.features ?? []
+  return features.toSorted((a, b) => (b.csi_psi ?? -1) - (a.csi_psi ?? -1))[0]?.name
+}
+
+/** Shares of the score's bands in the period and in the development sample. */
+function Distribution({ stability }: { stability: Stability }) {
+  const { bands } = stability.score
+  // The lowest band has no lower end: it stands at its upper one, a step below the next.
+  const ends = bands.map(({ min }) => min).filter((min) => min !== null)
+  const lowest = (ends[0] ?? 0) - ((ends[1] ?? 1) - (ends[0] ?? 0))
+  return (
+    <Panel>
+      <Chart
+        title="Distribution of the scores"
+        at={bands.map(({ min }) => min ?? lowest)}
+        atName="Score from"
+        formatAt={(at) => (at === lowest ? `below ${number(ends[0])}` : number(at))}
+        series={[
+          { name: 'This period', values: bands.map((band) => band.actual_share), kind: 'bars' },
+          { name: 'Development sample', values: bands.map((band) => band.expected_share) },
+        ]}
+        format={percent}
+        from={0}
+      />
+    </Panel>
+  )
+}

@@ -1,0 +1,45 @@
+import { Link } from '@tanstack/react-router'
+import { useDeployed } from '../../api/deployed.ts'
+import { EnvironmentBadge, Page } from '../../ui/page.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { DataTable } from '../../ui/table.tsx'
+
+/** Which deployment to try. */
+export default function TrialChoicePage() {
+  const deployed = useDeployed()
+  return (
+    <Page title="Try it" facts={['Scores an applicant without a key; nothing of it counts']}>
+      <Loaded of={deployed}>
+        {(rows) => (
+          <DataTable
+            caption="Deployments"
+            rows={rows}
+            rowKey={({ id }) => id}
+            search="Search"
+            empty={<Empty title="Nothing is deployed yet" />}
+            columns={[
+              {
+                id: 'name',
+                head: 'Deployment',
+                isName: true,
+                cell: ({ name, slug }) => (
+                  <Link to={`/deployments/${slug}/try` as string}>
+                    <bdi>{name}</bdi>
+                  </Link>
+                ),
+                text: ({ name, slug }) => `${name} ${slug}`,
+              },
+              {
+                id: 'environment',
+                head: 'Environment',
+                cell: ({ environment }) => <EnvironmentBadge name={environment} />,
+                text: ({ environment }) => environment,
+              },
+              { id: 'version', head: 'Version', cell: (one) => one.champion_model.version },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Page>
+  )
+}

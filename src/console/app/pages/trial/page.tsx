@@ -1,0 +1,190 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import type { Schemas } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
+import { type FeatureName, listCategories } from '../../ui/card.ts'
+import { readNumber } from '../../ui/figures.ts'
+import { Panel } from '../../ui/page.tsx'
+import { languageName, listLanguages } from '../../ui/reason-words.ts'
+import { Failure, Notice } from '../../ui/states.tsx'
+import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { findExample, remarkOn, type Texts } from './remarks.ts'
+import { Result } from './result.tsx'
+
+type Feature = Schemas['Feature']
+
+const OTHER = '\u0000other'
+const REASONS = 4
+
+/** Scores an applicant as the deployment would, without a key; nothing of it counts. */
+export default function TrialPage() {
+  return (
+    <DeploymentPage title="Try it" facts={['Nothing counts: no quota, no log, no report']}>
+      {(about) => <Trial key={about.champion.id} {...about} />}
+    </DeploymentPage>
+  )
+}
+
+function Trial({ deployment: { slug }, champion, featureName }: AboutDeployment) {
+  const { features, reasons } = champion.spec
+  const [{ lang: language = 'en' }, change] = useAddress()
+  const languages = listLanguages(champion.spec)
+  const [texts, setTexts] = useState<Texts>({})
+  const trying = useMutation({
+    mutationFn: (tried: Texts) => {
+      const query = reasons === undefined ? {} : { reasons: REASONS, lang: language }
+      const init = { params: { path: { slug }, query }, body: makeApplicant(features, tried) }
+      return readData(api.POST('/v1/deployments/{slug}/trial', init))
+    },
+  })
+  const wrong = features.find((one) => isWrong(one, texts[one.name] ?? ''))
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (wrong === undefined) return trying.mutate(texts)
+    // A former score must not look like that of what is typed.
+    trying.reset()
+    document.getElementById(fieldId(wrong.name))?.focus()
+  }
+  const examples = () =>
+    Object.fromEntries(features.map((feature, at) => [feature.name, findExample(feature, at)]))
+  return (
+    <div className="columns">
+      <Panel
+        title="Applicant"
+        actions={
+          <>
+            <Button size="xs" variant="default" onClick={() => setTexts(examples())}>
+              Fill in an example
+            </Button>
+            <Button size="xs" variant="default" onClick={() => setTexts({})}>
+              Clear
+            </Button>
+          </>
+        }
+      >
+        <form onSubmit={submit} className="form" noValidate>
+          <div className="trial-fields">
+            {features.map((feature) => (
+              <Field
+                key={feature.name}
+                feature={feature}
+                text={texts[feature.name] ?? ''}
+                featureName={featureName}
+                onChange={(text) => setTexts({ ...texts, [feature.name]: text })}
+              />
+            ))}
+          </div>
+          <p className="hint">
+            An empty field is a missing value: it gets the points of the bin for missing values, or
+            0 without one.
+          </p>
+          {languages.length > 1 && (
+            <NativeSelect
+              label="Language of texts"
+              value={language}
+              data={languages.map((tag) => ({ value: tag, label: languageName(tag) }))}
+              onChange={({ currentTarget }) => change({ lang: currentTarget.value })}
+            />
+          )}
+          <Button type="submit" aria-disabled={trying.isPending}>
+            {trying.isPending ? 'Scoring …' : 'Score'}
+          </Button>
+        </form>
+      </Panel>
+      <div aria-live="polite">
+        {trying.error && <Failure error={trying.error} />}
+        {trying.data ? (
+          <>
+            {trying.variables !== texts && (
+              <Notice kind="watch">
+                This was the score before the last change of the form. Press Score for the new one.
+              </Notice>
+            )}
+            <Result
+              result={trying.data}
+              champion={champion}
+              texts={trying.variables}
+              featureName={featureName}
+            />
+          </>
+        ) : (
+          <Notice>The score and what made it will be here.</Notice>
+        )}
+      </div>
+    </div>
+  )
+}
+
+interface FieldProps {
+  readonly feature: Feature
+  readonly text: string
+  readonly featureName: FeatureName
+  readonly onChange: (text: string) => void
+}
+
+function fieldId(name: string): string {
+  return `trial ${name}`
+}
+
+function Field({ feature, text, featureName, onChange }: FieldProps) {
+  const { name, type } = feature
+  const categories = type === 'categorical' ? listCategories(feature) : []
+  const isOther = text !== '' && !categories.includes(text)
+  const remark = text === '' || text === OTHER ? null : remarkOn(feature, text)
+  const shared = {
+    id: fieldId(name),
+    label: featureName(name),
+    ...(isWrong(feature, text)
+      ? { error: 'Not a number. 3,5 and 3.5 are; a comma before three digits could be either.' }
+      : remark !== null && { description: remark }),
+  }
+  if (type === 'numeric') {
+    return (
+      <TextInput
+        {...shared}
+        inputMode="decimal"
+        autoComplete="off"
+        value={text}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    )
+  }
+  return (
+    <div>
+      <NativeSelect
+        {...shared}
+        value={isOther ? OTHER : text}
+        data={[
+          { value: '', label: '(missing)' },
+          ...categories.map((value) => ({ value, label: value })),
+          { value: OTHER, label: 'Another value …' },
+        ]}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+      {isOther && (
+        <TextInput
+          aria-label={`Another value of ${featureName(name)}`}
+          autoComplete="off"
+          value={text === OTHER ? '' : text}
+          onChange={({ currentTarget }) => onChange(currentTarget.value || OTHER)}
+        />
+      )}
+    </div>
+  )
+}
+
+function isWrong({ type }: Feature, text: string): boolean {
+  return type === 'numeric' && text.trim() !== '' && readNumber(text) === null
+}
+
+function makeApplicant(features: readonly Feature[], texts: Texts): Schemas['ScoreRequest'] {
+  return Object.fromEntries(
+    features.map(({ name, type }) => {
+      const text = texts[name] ?? ''
+      if (text.trim() === '' || text === OTHER) return [name, null]
+      return [name, type === 'numeric' ? readNumber(text) : text]
+    }),
+  )
+}

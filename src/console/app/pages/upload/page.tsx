@@ -1,0 +1,111 @@
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { asApiError } from '../../api/errors.ts'
+import { deploys } from '../../api/roles.ts'
+import { send } from '../../api/send.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { Form } from '../../ui/dialog.tsx'
+import { FileField, useFields } from '../../ui/fields.tsx'
+import { Page, Panel } from '../../ui/page.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { ENVIRONMENTS } from '../import/verdict.tsx'
+import { Faults, type LineFault, type SpecFile } from './faults.tsx'
+import { findLine, readJsonLines } from './json-lines.ts'
+import { Registered } from './registered.tsx'
+
+/** Registers a scorecard from the file of a modeling tool. */
+export default function UploadPage() {
+  const { role } = useUser()
+  return (
+    <Page title="Upload a scorecard" subject="Models">
+      {deploys(role) ? (
+        <Upload />
+      ) : (
+        <Empty title="Your role can’t upload">
+          <p>An owner, admin or lead modeler can.</p>
+        </Empty>
+      )}
+    </Page>
+  )
+}
+
+function Upload() {
+  const [file, setFile] = useState<SpecFile | null>(null)
+  const [done, setDone] = useState<Schemas['DeployResult'] | null>(null)
+  const [faults, setFaults] = useState<readonly LineFault[]>([])
+  const [doesDeploy, setDeploy] = useState(false)
+  const { fields, bind } = useFields({ environment: 'staging', description: '' })
+  const choose = async (chosen: File | null) => {
+    setDone(null)
+    setFaults([])
+    if (chosen === null) return setFile(null)
+    const text = await chosen.text()
+    const lines = readJsonLines(text)
+    setFile({ name: chosen.name, text, lines })
+    if (lines.fault !== null) setFaults([{ ...lines.fault, path: '' }])
+  }
+  const upload = async () => {
+    if (file === null) return
+    setDone(null)
+    const rest = JSON.stringify({
+      environment: fields.environment,
+      auto_deploy: doesDeploy,
+      ...(fields.description !== '' && { description: fields.description }),
+    })
+    // Sends the file unchanged, because parsing and serialising could alter a number.
+    const body = `{"spec":${file.text.replace(/^\uFEFF/, '')},${rest.slice(1)}`
+    try {
+      const order = { method: 'POST', path: '/v1/models/deploy', body } as const
+      setDone((await send({ ...order, type: 'application/json' })) as Schemas['DeployResult'])
+    } catch (thrown) {
+      const { code, details } = asApiError(thrown)
+      if (code !== 'invalid_spec' || details.length === 0) throw thrown
+      setFaults(
+        details
+          .map((detail) => ({ ...detail, line: findLine(file.lines, detail.path) }))
+          .sort((a, b) => a.line - b.line),
+      )
+    }
+  }
+  const missing =
+    file === null
+      ? 'Choose the file of the scorecard.'
+      : faults.length > 0
+        ? 'Correct the file, then choose it again.'
+        : null
+  return (
+    <>
+      <Panel>
+        <Form
+          send={upload}
+          submit="Upload"
+          busy="Checking and registering …"
+          missing={missing}
+          changes={['/v1/models', '/v1/overview', '/v1/deployments', '/v1']}
+        >
+          <FileField
+            label="Scorecard"
+            description="The JSON file from your modeling tool"
+            accept=".json,application/json"
+            onChoose={(chosen) => void choose(chosen)}
+          />
+          <NativeSelect label="Environment" data={ENVIRONMENTS} {...bind('environment')} />
+          <TextInput
+            label="Description (optional)"
+            maxLength={10_000}
+            autoComplete="off"
+            {...bind('description')}
+          />
+          <Checkbox
+            label="Deploy it as the champion of a new deployment. Otherwise it is only registered, for example to become a challenger."
+            checked={doesDeploy}
+            onChange={({ currentTarget }) => setDeploy(currentTarget.checked)}
+          />
+        </Form>
+      </Panel>
+      {done && <Registered result={done} />}
+      {file && faults.length > 0 && <Faults file={file} faults={faults} />}
+    </>
+  )
+}

@@ -1,0 +1,181 @@
+import { NativeSelect } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { api, readData } from '../../api/client.ts'
+import { useModel, useModels } from '../../api/deployments.ts'
+import type { Schemas } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
+import { binText, type FeatureName } from '../../ui/card.ts'
+import { Facts } from '../../ui/facts.tsx'
+import { NONE, number, percent, signed, whole } from '../../ui/figures.ts'
+import { withVersion } from '../../ui/names.ts'
+import { Badge, Panel } from '../../ui/page.tsx'
+import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { PlainTable } from '../../ui/plain-table.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { DataTable } from '../../ui/table.tsx'
+import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { alignedBins } from './aligned-bins.ts'
+
+type Spec = Schemas['ScorecardSpec']
+type VersionFeature = Schemas['VersionFeature']
+
+const STANDARD = '90'
+
+/** Shows what another card gives the same applicants. */
+export default function VersionsPage() {
+  const [search] = useAddress()
+  return (
+    <DeploymentPage
+      title="Versions of the card"
+      facts={[`Applicants: ${periodWords(readPeriod(search, STANDARD))}`]}
+    >
+      {(about) => <Choice {...about} />}
+    </DeploymentPage>
+  )
+}
+
+/** Challengers and the champion before come first; any other card can be compared, too. */
+function Choice({ deployment, champion, featureName }: AboutDeployment) {
+  const { slug, challengers, previous_champion_model: previous } = deployment
+  const [search, change] = useAddress()
+  const models = useModels()
+  const own = [...challengers.map(({ model_id: id }) => id), ...(previous ? [previous.id] : [])]
+  const others = (models.data ?? [])
+    .filter(({ id }) => id !== champion.id)
+    .toSorted((a, b) => Number(own.includes(b.id)) - Number(own.includes(a.id)))
+  const other = others.find(({ id }) => id === search['other'])?.id ?? own[0] ?? others[0]?.id
+  const period = readPeriod(search, STANDARD)
+  const otherModel = useModel(other)
+  const compared = useQuery({
+    queryKey: ['/v1/deployments/{slug}/version-comparison', slug, champion.id, other, period],
+    queryFn: ({ signal }) => {
+      const params = { path: { slug }, query: { other: other ?? '', ...period } }
+      return readData(api.GET('/v1/deployments/{slug}/version-comparison', { params, signal }))
+    },
+    enabled: other !== undefined,
+  })
+  if (models.data && other === undefined) return <Empty title="There is no other card" />
+  return (
+    <>
+      <div className="filters">
+        <NativeSelect
+          label={`${withVersion(champion.name, champion.version)} compared with`}
+          value={other ?? ''}
+          data={others.map(({ id, name, version, environment }) => ({
+            value: id,
+            label: `${withVersion(name, version)}${environment === champion.environment ? '' : ` (${environment})`}`,
+          }))}
+          onChange={({ currentTarget }) => change({ other: currentTarget.value })}
+        />
+        <PeriodChoice standard={STANDARD} />
+      </div>
+      <Loaded of={compared}>
+        {(found) => (
+          <Loaded of={otherModel}>
+            {({ spec }) => (
+              <Report
+                compared={found}
+                spec={champion.spec}
+                otherSpec={spec}
+                featureName={featureName}
+              />
+            )}
+          </Loaded>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+interface ReportProps {
+  readonly compared: Schemas['VersionComparison']
+  readonly spec: Spec
+  readonly otherSpec: Spec
+  readonly featureName: FeatureName
+}
+
+/** The features by their effect on points; each opens its bins, side by side. */
+function Report({ compared, spec, otherSpec, featureName }: ReportProps) {
+  const { n, changed, changed_share: share, mean_difference: mean } = compared
+  const effect = ({ mean_difference: difference }: VersionFeature) => Math.abs(difference ?? 0)
+  const features = compared.features.toSorted(
+    (a, b) => effect(b) - effect(a) || b.changed - a.changed,
+  )
+  return (
+    <Panel title={`${compared.model_version} and ${compared.other_model_version}`}>
+      <Facts
+        facts={[
+          ['Scored by both', whole(n), 'applicants'],
+          ['With other points', n === 0 ? NONE : whole(changed), percent(share)],
+          ['Mean score changes by', signed(mean)],
+          ['Base points', `${number(spec.base_points)} → ${number(otherSpec.base_points)}`],
+        ]}
+      />
+      {n === 0 && (
+        <p className="muted">
+          Nobody was scored by both in this period: the table compares the cards alone.
+        </p>
+      )}
+      <DataTable
+        caption="Features, those with the largest effect first"
+        rows={features}
+        rowKey={({ name }) => name}
+        detail={({ name }) => (
+          <Bins name={name} spec={spec} otherSpec={otherSpec} compared={compared} />
+        )}
+        columns={[
+          {
+            id: 'name',
+            head: 'Feature',
+            isName: true,
+            cell: ({ name }) => featureName(name),
+            text: ({ name }) => featureName(name),
+          },
+          {
+            id: 'mean',
+            head: 'Mean points change by',
+            isFigure: true,
+            cell: (one) => signed(one.mean_difference),
+            value: effect,
+          },
+          {
+            id: 'changed',
+            head: 'With other points',
+            isFigure: true,
+            cell: (one) => `${whole(one.changed)} (${percent(one.changed_share)})`,
+            value: (one) => one.changed,
+          },
+          { id: 'in', head: 'In the cards', cell: presence },
+        ]}
+      />
+    </Panel>
+  )
+}
+
+function presence({ in_model: inModel, in_other: inOther }: VersionFeature) {
+  if (inModel && inOther) return 'both'
+  return inOther ? <Badge kind="production">new</Badge> : <Badge>removed</Badge>
+}
+
+interface BinsProps extends Omit<ReportProps, 'featureName'> {
+  readonly name: string
+}
+
+/** The bins of a feature, laid beside each other. */
+function Bins({ name, spec, otherSpec, compared }: BinsProps) {
+  const find = ({ features }: Spec) => features.find((feature) => feature.name === name) ?? null
+  const rows = alignedBins(find(spec), find(otherSpec))
+  return (
+    <PlainTable
+      caption={`Bins of ${name}`}
+      head={['Values', compared.model_version, `Then ${compared.other_model_version}`, 'Change']}
+      figures={[1, 2, 3]}
+      rows={rows.map(({ value, points, otherPoints }) => [
+        /^[[(].*,.*[\])]$/.test(value) ? binText({ range: value }) : binText({ value }),
+        signed(points),
+        signed(otherPoints),
+        points === otherPoints ? 'same' : signed((otherPoints ?? 0) - (points ?? 0)),
+      ])}
+    />
+  )
+}

@@ -1,0 +1,121 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { api, readData } from '../../api/client.ts'
+import type { Schemas } from '../../api/types.ts'
+import { RowButton, When } from '../../ui/facts.tsx'
+import { Badge } from '../../ui/page.tsx'
+import { Pages, usePages } from '../../ui/pages.tsx'
+import { Empty, Failure } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+
+type Delivery = Schemas['Delivery']
+
+const PATH = '/v1/webhooks/{id}/deliveries'
+const KINDS: Readonly<Record<Delivery['state'], string>> = {
+  waiting: '',
+  delivered: 'good',
+  dead: 'act',
+}
+
+/** Shows what one webhook was sent, and how that went. */
+export function Deliveries({
+  id,
+  state,
+  mayReplay,
+}: {
+  id: string
+  state: Delivery['state'] | ''
+  mayReplay: boolean
+}) {
+  const client = useQueryClient()
+  const list = usePages([PATH, id, state], (page, signal) => {
+    const query = { ...page, ...(state !== '' && { state }) }
+    return readData(api.GET(PATH, { params: { path: { id }, query }, signal }))
+  })
+  const again = useMutation({
+    mutationFn: (delivery: string) =>
+      api.POST(`${PATH}/{delivery_id}/replay`, {
+        params: { path: { id, delivery_id: delivery } },
+      }),
+    onSuccess: () => client.invalidateQueries({ queryKey: [PATH] }),
+  })
+  return (
+    <>
+      {again.error && <Failure error={again.error} />}
+      <Pages of={list} rows={({ deliveries }) => deliveries}>
+        {(found) =>
+          found.length === 0 ? (
+            <Empty title="There are no deliveries">
+              <p>Send a test event to see one here.</p>
+            </Empty>
+          ) : (
+            <DataTable
+              caption="Deliveries"
+              rows={found}
+              columns={makeColumns(mayReplay ? again.mutate : null)}
+              rowKey={(one) => one.id}
+            />
+          )
+        }
+      </Pages>
+    </>
+  )
+}
+
+function makeColumns(again: ((id: string) => void) | null): readonly Column<Delivery>[] {
+  return [
+    {
+      id: 'event',
+      head: 'Event',
+      isName: true,
+      cell: ({ type, event_id: event }) => (
+        <div className="names">
+          {type}
+          <code className="small muted">{event}</code>
+        </div>
+      ),
+      value: ({ type }) => type,
+    },
+    {
+      id: 'state',
+      head: 'State',
+      cell: ({ state }) => <Badge kind={KINDS[state]}>{state}</Badge>,
+      value: ({ state }) => state,
+    },
+    { id: 'attempts', head: 'Attempts', isFigure: true, cell: ({ attempts }) => attempts },
+    {
+      id: 'last',
+      head: 'Last attempt',
+      cell: ({ last_attempt_at: at, last_error: error }) => (
+        <div className="names">
+          <When at={at} />
+          {error && <span className="small muted">{error}</span>}
+        </div>
+      ),
+    },
+    {
+      id: 'next',
+      head: 'Next attempt',
+      cell: ({ next_attempt_at: at }) =>
+        at === null ? <span className="muted">none</span> : <When at={at} />,
+    },
+    {
+      id: 'created',
+      head: 'Created',
+      cell: ({ created_at: at }) => <When at={at} />,
+      value: ({ created_at: at }) => at,
+    },
+    ...(again === null
+      ? []
+      : [
+          {
+            id: 'again',
+            head: 'Replay',
+            cell: ({ id, type, event_id: event }: Delivery) => (
+              <RowButton name={`Send again: ${type} ${event}`} onClick={() => again(id)}>
+                Send again
+              </RowButton>
+            ),
+          },
+        ]),
+  ]
+}

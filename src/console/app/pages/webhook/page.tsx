@@ -1,0 +1,214 @@
+import { Button, NativeSelect } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import { audits, manages } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
+import { whenExactly } from '../../ui/dates.ts'
+import { Dialog, Form } from '../../ui/dialog.tsx'
+import { Facts } from '../../ui/facts.tsx'
+import { whole } from '../../ui/figures.ts'
+import { Page, Panel } from '../../ui/page.tsx'
+import { EndDialog, RotateDialog } from '../../ui/secret.tsx'
+import { Empty, Failure, Loaded } from '../../ui/states.tsx'
+import { EventChoice, eventsText, WebhookState } from '../webhooks/events.tsx'
+import { Deliveries } from './deliveries.tsx'
+
+type Webhook = Schemas['Webhook']
+type Asked = 'rotate' | 'delete' | 'events'
+
+const PATH = '/v1/webhooks/{id}'
+const CHANGES = ['/v1/webhooks', PATH, `${PATH}/deliveries`]
+const REFRESH_MS = 10_000
+
+/** One webhook and what it was sent. */
+export default function WebhookPage() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string }
+  const { role } = useUser()
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const params = { path: { id } }
+  const webhook = useQuery({
+    queryKey: [PATH, id],
+    queryFn: ({ signal }) => readData(api.GET(PATH, { params, signal })),
+    refetchInterval: REFRESH_MS,
+    enabled: audits(role),
+  })
+  if (!audits(role)) {
+    return (
+      <Page title="Webhook">
+        <Empty title="Your role can’t see webhooks" />
+      </Page>
+    )
+  }
+  return (
+    <Page title="Webhook" subject={webhook.data?.url}>
+      <Loaded of={webhook}>
+        {(found) => (
+          <>
+            <About webhook={found} ask={manages(role) ? setAsked : null} />
+            <DeliveryPanel id={id} mayReplay={manages(role) && found.is_active} />
+            {asked !== null && (
+              <AskedDialog webhook={found} asked={asked} onClose={() => setAsked(null)} />
+            )}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+/** Changes that need no question. */
+function useCommands(id: string) {
+  const client = useQueryClient()
+  const params = { path: { id } }
+  return useMutation({
+    mutationFn: async (command: 'test' | 'replay' | 'on' | 'off') => {
+      if (command === 'test') return api.POST(`${PATH}/test`, { params })
+      if (command === 'replay') return api.POST(`${PATH}/replay`, { params })
+      return api.PATCH(PATH, { params, body: { is_active: command === 'on' } })
+    },
+    onSuccess: () =>
+      Promise.all(CHANGES.map((path) => client.invalidateQueries({ queryKey: [path] }))),
+  })
+}
+
+function About({ webhook, ask }: { webhook: Webhook; ask: ((asked: Asked) => void) | null }) {
+  const { is_active: isActive, previous_valid_until: until } = webhook
+  const command = useCommands(webhook.id)
+  return (
+    <Panel>
+      <Facts
+        facts={[
+          ['State', <WebhookState key="state" webhook={webhook} />],
+          ['Sends', eventsText(webhook.types)],
+          ...(webhook.description
+            ? ([['Description', <bdi key="text">{webhook.description}</bdi>]] as const)
+            : []),
+          ...(webhook.missed_events > 0
+            ? ([['Missed events', whole(webhook.missed_events)]] as const)
+            : []),
+          ...(until === null ? [] : ([['Old secret signs until', whenExactly(until)]] as const)),
+        ]}
+      />
+      {ask && (
+        <div className="page-actions">
+          {isActive && (
+            <>
+              <Button onClick={() => command.mutate('test')}>Send a test event</Button>
+              <Button variant="default" onClick={() => command.mutate('replay')}>
+                Send all dead events again
+              </Button>
+            </>
+          )}
+          <Button variant="default" onClick={() => command.mutate(isActive ? 'off' : 'on')}>
+            {isActive ? 'Switch off' : 'Switch on'}
+          </Button>
+          <Button variant="default" onClick={() => ask('events')}>
+            Change the events
+          </Button>
+          <Button variant="default" onClick={() => ask('rotate')}>
+            Rotate the secret
+          </Button>
+          <Button color="red" variant="light" onClick={() => ask('delete')}>
+            Delete
+          </Button>
+        </div>
+      )}
+      {command.error && <Failure error={command.error} />}
+    </Panel>
+  )
+}
+
+function AskedDialog({
+  webhook,
+  asked,
+  onClose,
+}: {
+  webhook: Webhook
+  asked: Asked
+  onClose: () => void
+}) {
+  const navigate = useNavigate()
+  const params = { path: { id: webhook.id } }
+  if (asked === 'events') return <EventsDialog webhook={webhook} onClose={onClose} />
+  if (asked === 'rotate') {
+    return (
+      <RotateDialog
+        name="the secret"
+        what="secret"
+        hasEnd={false}
+        changes={CHANGES}
+        rotate={async (body) => {
+          const made = await readData(api.POST(`${PATH}/rotate`, { params, body }))
+          return { name: made.url, secret: made.secret, previousUntil: made.previous_valid_until }
+        }}
+        onClose={onClose}
+      />
+    )
+  }
+  return (
+    <EndDialog
+      title="Delete the webhook"
+      end={() => api.DELETE(PATH, { params })}
+      verb="Delete"
+      busy="Deleting …"
+      changes={['/v1/webhooks', '/v1']}
+      onClose={onClose}
+      onDone={() => void navigate({ to: '/webhooks' as string })}
+    >
+      <p className="wrap">{webhook.url}</p>
+      <p>Its deliveries are removed, too, also those that wait. This can’t be undone.</p>
+    </EndDialog>
+  )
+}
+
+function EventsDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const [types, setTypes] = useState<string[]>([...(webhook.types ?? [])])
+  const send = () => {
+    const body = { types: types.length === 0 ? null : (types as Schemas['EventType'][]) }
+    return readData(api.PATCH(PATH, { params: { path: { id: webhook.id } }, body }))
+  }
+  return (
+    <Dialog title="Change the events" onClose={onClose}>
+      <Form
+        send={send}
+        submit="Save"
+        busy="Saving …"
+        changes={CHANGES}
+        onDone={onClose}
+        onCancel={onClose}
+      >
+        <EventChoice chosen={types} onChange={setTypes} />
+      </Form>
+    </Dialog>
+  )
+}
+
+const STATES = [
+  { value: '', label: 'All' },
+  { value: 'waiting', label: 'Waiting' },
+  { value: 'delivered', label: 'Delivered' },
+  { value: 'dead', label: 'Dead' },
+]
+
+function DeliveryPanel({ id, mayReplay }: { id: string; mayReplay: boolean }) {
+  const [{ state = '' }, change] = useAddress()
+  return (
+    <Panel
+      title="Deliveries"
+      actions={
+        <NativeSelect
+          aria-label="State"
+          data={STATES}
+          value={state}
+          onChange={({ currentTarget }) => change({ state: currentTarget.value })}
+        />
+      }
+    >
+      <Deliveries id={id} state={state as Schemas['DeliveryState'] | ''} mayReplay={mayReplay} />
+    </Panel>
+  )
+}

@@ -1,0 +1,128 @@
+import { Button, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api, readData } from '../../api/client.ts'
+import { audits, manages } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import type { Schemas } from '../../api/types.ts'
+import { Form } from '../../ui/dialog.tsx'
+import { When } from '../../ui/facts.tsx'
+import { useFields } from '../../ui/fields.tsx'
+import { Page } from '../../ui/page.tsx'
+import { SecretDialog } from '../../ui/secret.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
+import { type Column, DataTable } from '../../ui/table.tsx'
+import { EventChoice, eventsText, WebhookState } from './events.tsx'
+
+const PATH = '/v1/webhooks'
+
+const COLUMNS: readonly Column<Schemas['Webhook']>[] = [
+  {
+    id: 'address',
+    head: 'Address',
+    isName: true,
+    cell: ({ id, url, description }) => (
+      <div className="names">
+        <Link to={`/webhooks/${id}` as string}>{url}</Link>
+        {description && <bdi className="small muted">{description}</bdi>}
+      </div>
+    ),
+    value: ({ url }) => url,
+    text: ({ url, description }) => `${url} ${description ?? ''}`,
+  },
+  { id: 'events', head: 'Sends', cell: ({ types }) => eventsText(types) },
+  { id: 'state', head: 'State', cell: (webhook) => <WebhookState webhook={webhook} /> },
+  {
+    id: 'created',
+    head: 'Created',
+    cell: ({ created_at: at }) => <When at={at} />,
+    value: ({ created_at: at }) => at,
+  },
+]
+
+/** Addresses that the service tells what happens. */
+export default function WebhooksPage() {
+  const { role } = useUser()
+  const [isCreating, setCreating] = useState(false)
+  const webhooks = useQuery({
+    queryKey: [PATH],
+    queryFn: async ({ signal }) => (await readData(api.GET(PATH, { signal }))).webhooks,
+    enabled: audits(role),
+  })
+  if (!audits(role)) {
+    return (
+      <Page title="Webhooks">
+        <Empty title="Your role can’t see webhooks" />
+      </Page>
+    )
+  }
+  return (
+    <Page
+      title="Webhooks"
+      actions={manages(role) && <Button onClick={() => setCreating(true)}>Create a webhook</Button>}
+    >
+      <p className="lead">
+        The service sends what happens to these addresses, signed, and tries for a day if one does
+        not answer.
+      </p>
+      <Loaded of={webhooks}>
+        {(found) =>
+          found.length === 0 ? (
+            <Empty title="There are no webhooks yet">
+              <p>Create one to hear of alarms, approvals and expiring keys.</p>
+            </Empty>
+          ) : (
+            <DataTable caption="Webhooks" rows={found} columns={COLUMNS} rowKey={({ id }) => id} />
+          )
+        }
+      </Loaded>
+      {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
+    </Page>
+  )
+}
+
+function CreateDialog({ onClose }: { onClose: () => void }) {
+  const { fields, bind } = useFields({ url: '', description: '' })
+  const [types, setTypes] = useState<string[]>([])
+  const create = async () => {
+    const body = {
+      url: fields.url,
+      types: types.length === 0 ? null : (types as Schemas['EventType'][]),
+      ...(fields.description !== '' && { description: fields.description }),
+    }
+    const { url, secret } = await readData(api.POST(PATH, { body }))
+    return { name: url, secret }
+  }
+  return (
+    <SecretDialog title="Create a webhook" what="secret" onClose={onClose}>
+      {(onMade) => (
+        <Form
+          send={async () => onMade(await create())}
+          submit="Create"
+          busy="Creating …"
+          changes={[PATH, '/v1']}
+          onCancel={onClose}
+        >
+          <TextInput
+            label="Address"
+            description="https, and reachable for the service"
+            type="url"
+            required
+            maxLength={2048}
+            autoComplete="off"
+            placeholder="https://"
+            {...bind('url')}
+          />
+          <TextInput
+            label="Description (optional)"
+            maxLength={255}
+            autoComplete="off"
+            {...bind('description')}
+          />
+          <EventChoice chosen={types} onChange={setTypes} />
+        </Form>
+      )}
+    </SecretDialog>
+  )
+}

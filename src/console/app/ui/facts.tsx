@@ -1,0 +1,86 @@
+import { Button } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { when, whenExactly } from './dates.ts'
+
+/** Figures side by side, each with its name and a note. */
+export function Facts({
+  facts,
+}: {
+  facts: readonly (readonly [name: string, value: ReactNode, note?: ReactNode])[]
+}) {
+  return (
+    <dl className="facts">
+      {facts.map(([name, value, note]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            {value}
+            {note && <span className="small muted"> {note}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** A moment; the pointer shows it with seconds and time zone. */
+export function When({ at, isExact = false }: { at: string | null; isExact?: boolean }) {
+  if (at === null) return <span className="muted">never</span>
+  return (
+    <time dateTime={at} title={whenExactly(at)}>
+      {isExact ? whenExactly(at) : when(at)}
+    </time>
+  )
+}
+
+const COPIED_MS = 3_000
+
+/** Copies a text, and says so. */
+export function Copy({ text, label }: { text: string; label: string }) {
+  const [said, setSaid] = useState('')
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text)
+      setSaid('Copied')
+    } catch {
+      // Only secure origins and localhost may write to the clipboard.
+      setSaid('Select it and copy it by hand')
+    }
+    setTimeout(() => setSaid(''), COPIED_MS)
+  }
+  return (
+    <>
+      <Button size="compact-sm" variant="default" onClick={() => void copy()}>
+        {label}
+      </Button>{' '}
+      <span role="status" className="small">
+        {said}
+      </span>
+    </>
+  )
+}
+
+/** A button in a row of a table; `name` says whom it is about. */
+export function RowButton({
+  name,
+  isDanger = false,
+  onClick,
+  children,
+}: {
+  name: string
+  isDanger?: boolean
+  onClick: () => void
+  children: ReactNode
+}) {
+  return (
+    <Button
+      size="compact-sm"
+      variant={isDanger ? 'light' : 'default'}
+      {...(isDanger && { color: 'red' })}
+      aria-label={name}
+      onClick={onClick}
+    >
+      {children}
+    </Button>
+  )
+}

@@ -1,0 +1,73 @@
+import type { ReactNode } from 'react'
+import type { Schemas, Verdict } from '../api/types.ts'
+
+/** Meanings of the lights of the console; each has a colour and a sign of its own. */
+export type LightKind = 'good' | 'watch' | 'act' | 'unknown'
+
+const SIGNS: Readonly<Record<LightKind, ReactNode>> = {
+  good: (
+    <>
+      <circle cx="8" cy="8" r="7" />
+      <path className="sign" d="M4.8 8.3l2.2 2.2 4.2-4.6" />
+    </>
+  ),
+  watch: (
+    <>
+      <path d="M8 1.2l7 13H1z" />
+      <path className="sign" d="M8 6v3.6M8 11.6v.6" />
+    </>
+  ),
+  act: (
+    <>
+      <path d="M5 1h6l4 4v6l-4 4H5l-4-4V5z" />
+      <path className="sign" d="M8 4.2v4.6M8 11v.8" />
+    </>
+  ),
+  unknown: <circle className="hollow" cx="8" cy="8" r="6.2" />,
+}
+
+/** A light with its word. Where there is no room, `isShort` leaves the word to screen readers. */
+export function Light({
+  kind,
+  children,
+  isShort = false,
+}: {
+  kind: LightKind
+  children: ReactNode
+  isShort?: boolean
+}) {
+  return (
+    <span className={`light ${kind}`}>
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        {SIGNS[kind]}
+      </svg>
+      <span className={isShort ? 'unseen' : undefined}>{children}</span>
+    </span>
+  )
+}
+
+export const VERDICT_LIGHTS: Readonly<Record<Verdict, LightKind>> = {
+  stable: 'good',
+  moderate_shift: 'watch',
+  major_shift: 'act',
+  insufficient_data: 'unknown',
+}
+
+export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
+  stable: 'Stable',
+  moderate_shift: 'Moderate shift',
+  major_shift: 'Major shift',
+  insufficient_data: 'Too few applicants',
+}
+
+export function VerdictLight({ verdict }: { verdict: Verdict | null }) {
+  if (verdict === null) return <Light kind="unknown">Not judged yet</Light>
+  return <Light kind={VERDICT_LIGHTS[verdict]}>{VERDICT_WORDS[verdict]}</Light>
+}
+
+export const ATTENTION_LIGHTS: Readonly<Record<Schemas['Attention'], [LightKind, string]>> = {
+  act: ['act', 'Act'],
+  watch: ['watch', 'Watch'],
+  unknown: ['unknown', 'Not judged'],
+  none: ['good', 'Good'],
+}

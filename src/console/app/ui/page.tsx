@@ -1,0 +1,86 @@
+import { type ReactNode, useEffect, useRef } from 'react'
+import type { Environment } from '../api/types.ts'
+
+/** Subject of a page; all of it is in the heading, the title of the tab and on paper. */
+interface PageHead {
+  readonly title: string
+  /** Product or object, such as the name of a deployment. */
+  readonly subject?: string | undefined
+  readonly environment?: Environment | null | undefined
+  /** Further facts, such as version and period. */
+  readonly facts?: readonly ReactNode[]
+  readonly actions?: ReactNode
+  readonly children?: ReactNode
+}
+
+/** A page. Its heading takes the focus, so that screen readers announce the page. */
+export function Page({ title, subject, environment, facts = [], actions, children }: PageHead) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  const names = [title, subject, environment === 'staging' ? 'staging' : undefined]
+  const tab = names.filter((name) => name !== undefined).join(' · ')
+  useEffect(() => {
+    document.title = `${tab} · Scoreline`
+  }, [tab])
+  useEffect(() => heading.current?.focus({ preventScroll: true }), [])
+  return (
+    <>
+      {environment === 'staging' && <StagingStrip />}
+      <header className="page-head">
+        <div className="page-names">
+          {subject !== undefined && (
+            <p className="page-subject">
+              <bdi>{subject}</bdi>
+              {environment && <EnvironmentBadge name={environment} />}
+            </p>
+          )}
+          <h1 tabIndex={-1} ref={heading}>
+            {title}
+          </h1>
+          {facts.length > 0 && (
+            <ul className="page-facts">
+              {/* biome-ignore lint/suspicious/noArrayIndexKey: facts never change places */}
+              {facts.map((fact, at) => fact && <li key={at}>{fact}</li>)}
+            </ul>
+          )}
+        </div>
+        {actions && <div className="page-actions">{actions}</div>}
+      </header>
+      {children}
+    </>
+  )
+}
+
+function StagingStrip() {
+  return <p className="staging-strip">Staging: for tests. Nothing here decides about applicants.</p>
+}
+
+export function EnvironmentBadge({ name }: { name: Environment | null }) {
+  return <span className={`badge ${name ?? ''}`}>{name ?? 'both environments'}</span>
+}
+
+export function Badge({ kind = '', children }: { kind?: string; children: ReactNode }) {
+  return <span className={`badge ${kind}`}>{children}</span>
+}
+
+/** A part of a page on a surface of its own. */
+export function Panel({
+  title,
+  actions,
+  children,
+}: {
+  title?: ReactNode
+  actions?: ReactNode
+  children: ReactNode
+}) {
+  return (
+    <section className="panel">
+      {(title || actions) && (
+        <div className="panel-head">
+          {title && <h2>{title}</h2>}
+          {actions && <div className="page-actions">{actions}</div>}
+        </div>
+      )}
+      {children}
+    </section>
+  )
+}

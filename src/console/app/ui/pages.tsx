@@ -1,0 +1,55 @@
+import { Button } from '@mantine/core'
+import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Failure, Loading } from './states.tsx'
+
+interface PageOfList {
+  readonly next_cursor?: string | undefined
+}
+
+const ROWS = 100
+
+/** A list that comes page by page; `ask` gets the part of the query for one page. */
+export function usePages<Answer extends PageOfList>(
+  queryKey: QueryKey,
+  ask: (page: { limit: number; cursor?: string }, signal: AbortSignal) => Promise<Answer>,
+) {
+  return useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam, signal }) =>
+      ask({ limit: ROWS, ...(pageParam !== '' && { cursor: pageParam }) }, signal),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor }: Answer) => next_cursor,
+  })
+}
+
+/** Shows the rows of a list so far, and a button for more. */
+export function Pages<Answer extends PageOfList, Row>({
+  of: list,
+  rows,
+  children,
+}: {
+  of: ReturnType<typeof usePages<Answer>>
+  rows: (answer: Answer) => readonly Row[]
+  children: (rows: readonly Row[]) => ReactNode
+}) {
+  return (
+    <>
+      {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
+      {list.data === undefined
+        ? list.error === null && <Loading />
+        : children(list.data.pages.flatMap(rows))}
+      {list.hasNextPage && (
+        <p className="more">
+          <Button
+            variant="default"
+            loading={list.isFetchingNextPage}
+            onClick={() => void list.fetchNextPage()}
+          >
+            Show more
+          </Button>
+        </p>
+      )}
+    </>
+  )
+}

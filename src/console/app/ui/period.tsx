@@ -1,0 +1,67 @@
+import { NativeSelect, TextInput } from '@mantine/core'
+import { type Search, useAddress } from './address.ts'
+import { completePeriod, type Period } from './complete-period.ts'
+import { period as periodText } from './dates.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+const NAMES = [
+  { value: 'week', label: 'Newest complete week' },
+  { value: 'month', label: 'Newest complete month' },
+  { value: '30', label: 'Last 30 days' },
+  { value: '90', label: 'Last 90 days' },
+  { value: '365', label: 'Last 365 days' },
+  { value: 'all', label: 'All' },
+  { value: 'own', label: 'Days of my own' },
+] as const
+
+/** The period that the address names. */
+export function readPeriod(search: Search, standard: string): Period {
+  const name = search['period'] ?? standard
+  if (name === 'week' || name === 'month') return completePeriod(name)
+  if (name === 'own') {
+    const { from, to } = search
+    return {
+      ...(from && { from: new Date(from).toISOString() }),
+      ...(to && { to: new Date(Date.parse(to) + DAY_MS).toISOString() }),
+    }
+  }
+  const days = Number(name)
+  if (!(days > 0)) return {}
+  // A whole hour: consoles that look at the same time share one report.
+  const fromMs = Math.floor((Date.now() - days * DAY_MS) / HOUR_MS) * HOUR_MS
+  return { from: new Date(fromMs).toISOString() }
+}
+
+/** A period in words. */
+export function periodWords({ from, to }: Period): string {
+  if (from === undefined) return 'the whole log'
+  return periodText(from, to ?? Date.now())
+}
+
+/** A choice of the period of a report, which the address keeps. */
+export function PeriodChoice({ standard }: { standard: string }) {
+  const [search, change] = useAddress()
+  const name = search['period'] ?? standard
+  return (
+    <>
+      <NativeSelect
+        label="Period"
+        data={[...NAMES]}
+        value={name}
+        onChange={({ currentTarget }) => change({ period: currentTarget.value })}
+      />
+      {name === 'own' &&
+        (['from', 'to'] as const).map((end) => (
+          <TextInput
+            key={end}
+            type="date"
+            label={end === 'from' ? 'First day (UTC)' : 'Last day (UTC)'}
+            value={search[end] ?? ''}
+            onChange={({ currentTarget }) => change({ [end]: currentTarget.value })}
+          />
+        ))}
+    </>
+  )
+}

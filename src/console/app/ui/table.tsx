@@ -1,0 +1,252 @@
+import { TextInput } from '@mantine/core'
+import {
+  type ColumnDef,
+  columnFilteringFeature,
+  createFilteredRowModel,
+  createSortedRowModel,
+  filterFns,
+  globalFilteringFeature,
+  rowSortingFeature,
+  type SortingState,
+  sortFns,
+  tableFeatures,
+  useTable,
+} from '@tanstack/react-table'
+import { Fragment, type ReactNode, useMemo, useState } from 'react'
+import { useAddress } from './address.ts'
+import { counted } from './figures.ts'
+
+/** A column of a `DataTable`. */
+export interface Column<Row> {
+  readonly id: string
+  readonly head: string
+  readonly cell: (row: Row) => ReactNode
+  /** Returns what the column sorts by; without it, it does not sort. */
+  readonly value?: (row: Row) => string | number | null
+  /** Returns what a search looks through. */
+  readonly text?: (row: Row) => string
+  readonly isFigure?: boolean
+  /** True if its cells are the names of the rows. */
+  readonly isName?: boolean
+}
+
+interface DataTableProps<Row> {
+  readonly caption: string
+  readonly rows: readonly Row[]
+  readonly columns: readonly Column<Row>[]
+  readonly rowKey: (row: Row) => string
+  /** Label of a search field; without it, there is none. */
+  readonly search?: string
+  /** Further controls beside the search. */
+  readonly filters?: ReactNode
+  /** Returns what a row opens in place. */
+  readonly detail?: (row: Row) => ReactNode
+  /** Begins the names of search and order in the address, where a page has more tables. */
+  readonly prefix?: string
+  readonly empty?: ReactNode
+}
+
+const features = tableFeatures({
+  rowSortingFeature,
+  sortedRowModel: createSortedRowModel(),
+  sortFns,
+  columnFilteringFeature,
+  globalFilteringFeature,
+  filteredRowModel: createFilteredRowModel(),
+  filterFns,
+})
+
+/**
+ * A table that sorts and searches. Search and order are in the address. In narrow windows each row
+ * becomes a card.
+ */
+export function DataTable<Row extends object>({
+  caption,
+  rows,
+  columns,
+  rowKey,
+  search: searchLabel,
+  filters,
+  detail,
+  prefix = '',
+  empty,
+}: DataTableProps<Row>) {
+  const [address, change] = useAddress()
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const text = address[`${prefix}q`] ?? ''
+  const sorting = readOrder(address[`${prefix}sort`])
+  const definitions = useMemo(() => columns.map((column) => define(column)), [columns])
+  const table = useTable({
+    features,
+    columns: definitions,
+    data: rows as Row[],
+    getRowId: rowKey,
+    state: { sorting, globalFilter: text },
+    globalFilterFn: (row, _column, sought: string) =>
+      columns.some(({ text: read }) =>
+        read?.(row.original).toLowerCase().includes(sought.trim().toLowerCase()),
+      ),
+    getColumnCanGlobalFilter: (column) => column.id === columns[0]?.id,
+  })
+  const found = text.trim() === '' ? rows.length : table.getFilteredRowModel().rows.length
+  const shown = table.getRowModel().rows
+  const sort = (id: string) => change({ [`${prefix}sort`]: nextOrder(id, sorting[0]) })
+  const toggle = (key: string) => {
+    const next = new Set(open)
+    if (!next.delete(key)) next.add(key)
+    setOpen(next)
+  }
+  return (
+    <div className="table-frame">
+      {(searchLabel || filters) && (
+        <div className="table-tools">
+          {searchLabel && (
+            <TextInput
+              type="search"
+              label={searchLabel}
+              value={text}
+              onChange={({ currentTarget }) => change({ [`${prefix}q`]: currentTarget.value })}
+            />
+          )}
+          {filters}
+          {text.trim() !== '' && <p role="status">{counted(found, 'match', 'matches')}</p>}
+        </div>
+      )}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs the keyboard */}
+      <section className="scroll" aria-label={caption} tabIndex={0}>
+        <table>
+          <caption className="unseen">{caption}</caption>
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <Head key={column.id} column={column} order={sorting[0]} sort={sort} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row) => (
+              <Fragment key={row.id}>
+                <tr>
+                  {columns.map((column) => (
+                    <Cell key={column.id} column={column} row={row.original}>
+                      {detail && column.isName && (
+                        <button
+                          type="button"
+                          className="opener"
+                          aria-expanded={open.has(row.id)}
+                          aria-label={`Details of ${nameIn(column, row.original) ?? row.id}`}
+                          onClick={() => toggle(row.id)}
+                        />
+                      )}
+                    </Cell>
+                  ))}
+                </tr>
+                {detail && open.has(row.id) && (
+                  <tr className="detail">
+                    <td colSpan={columns.length}>{detail(row.original)}</td>
+                  </tr>
+                )}
+              </Fragment>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {shown.length === 0 && (empty ?? <p className="muted">Nothing is found.</p>)}
+    </div>
+  )
+}
+
+/** The name of a row for screen readers. */
+function nameIn<Row>({ value, text }: Column<Row>, row: Row): string | undefined {
+  const name = value?.(row)
+  return typeof name === 'string' ? name : text?.(row)
+}
+
+function define<Row extends object>(column: Column<Row>): ColumnDef<typeof features, Row> {
+  return {
+    id: column.id,
+    header: column.head,
+    accessorFn: (row) => column.value?.(row) ?? undefined,
+    enableSorting: column.value !== undefined,
+    sortFn: 'alphanumeric',
+    sortUndefined: 'last',
+  }
+}
+
+function Head<Row>({
+  column: { id, head, isFigure, value },
+  order,
+  sort,
+}: {
+  column: Column<Row>
+  order: SortingState[number] | undefined
+  sort: (id: string) => void
+}) {
+  const isSorted = order?.id === id
+  const direction = order?.desc ? 'descending' : 'ascending'
+  return (
+    <th scope="col" className={isFigure ? 'figure' : ''} aria-sort={isSorted ? direction : 'none'}>
+      {value === undefined ? (
+        head
+      ) : (
+        <button type="button" className="sorter" onClick={() => sort(id)}>
+          {head}
+          <span aria-hidden="true">{isSorted ? (order.desc ? ' ↓' : ' ↑') : ''}</span>
+        </button>
+      )}
+    </th>
+  )
+}
+
+function Cell<Row>({
+  column: { cell, head, isFigure, isName },
+  row,
+  children,
+}: {
+  column: Column<Row>
+  row: Row
+  children: ReactNode
+}) {
+  const kind = isFigure ? 'figure' : ''
+  const content = cell(row)
+  // A name may run from right to left, and be of any length.
+  const shown = typeof content === 'string' && !isFigure ? <bdi>{content}</bdi> : content
+  if (isName) {
+    return (
+      <th scope="row" className={kind}>
+        {children}
+        {shown}
+      </th>
+    )
+  }
+  return (
+    <td className={kind} data-head={head}>
+      {shown}
+    </td>
+  )
+}
+
+/** The order in an address: the id of a column, after `-` from the largest to the smallest. */
+function readOrder(text: string | undefined): SortingState {
+  if (text === undefined) return []
+  return [{ id: text.replace(/^-/, ''), desc: text.startsWith('-') }]
+}
+
+/** Up, down, and then as it came. */
+function nextOrder(id: string, present: SortingState[number] | undefined): string | undefined {
+  if (present?.id !== id) return id
+  return present.desc ? undefined : `-${id}`
+}
+
+/** A table of few cells, such as a cross of two choices. */
+export function ScrollTable({ caption, children }: { caption: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs the keyboard
+    <section className="scroll" aria-label={caption} tabIndex={0}>
+      <table className="swap">
+        <caption className="unseen">{caption}</caption>
+        {children}
+      </table>
+    </section>
+  )
+}
