@@ -1,18 +1,18 @@
 import { Option } from 'commander'
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from '../../schemas/auth.ts'
 import { RATE_LIMIT_PER_MINUTE_MAX } from '../../schemas/keys.ts'
-import { ROLES, type Role, roleNamed } from '../access/caller.ts'
-import { OPERATOR } from '../audit/record.ts'
-import { listedKey } from '../keys/responses.ts'
-import type { KeyService } from '../keys/service.ts'
-import { allOf } from '../platform/paging.ts'
-import type { MemberService } from '../teams/members.ts'
-import { memberFields } from '../teams/responses.ts'
-import type { Team, TeamService } from '../teams/teams.ts'
+import { ROLES, type Role, roleNamed } from '../http/access/caller.ts'
+import { OPERATOR } from '../identity/audit/record.ts'
+import { listedKey } from '../identity/keys/responses.ts'
+import type { KeyService } from '../identity/keys/service.ts'
+import type { MemberService } from '../identity/teams/members.ts'
+import { memberFields } from '../identity/teams/responses.ts'
+import type { Team, TeamService } from '../identity/teams/teams.ts'
+import { listAll } from '../platform/paging.ts'
 import { ChoiceOption, ValueError } from './arguments.ts'
 import { printable, table } from './print.ts'
 
-/** What the commands work on. */
+/** Services that the commands work on. */
 interface Domains {
   readonly teams: TeamService
   readonly members: MemberService
@@ -34,9 +34,9 @@ interface Values {
 export interface AdminCommand {
   /** Two words, such as `team create`. */
   readonly name: string
-  /** What it does, in the third person. */
+  /** Its action, in the third person. */
   readonly summary: string
-  /** What else to know before the call. */
+  /** Facts to know before the call. */
   readonly notes?: string
   /** The value that follows the command, such as `KEY_ID`, and what it is. */
   readonly operand?: { readonly name: string; readonly about: string }
@@ -108,7 +108,7 @@ const userCreate: AdminCommand = {
   run: async ({ teams, members }, values) => {
     const teamId = values.of('team')
     await teams.require(teamId)
-    const role = roleOf(values.of('role'))
+    const role = readRole(values.of('role'))
     const user = { email: values.of('email'), password: values.of('password'), role }
     const member = await members.create({ userId: OPERATOR, teamId, role: null }, user)
     return {
@@ -125,7 +125,7 @@ const userList: AdminCommand = {
   run: async ({ teams, members }, values) => {
     const teamId = values.of('team')
     await teams.require(teamId)
-    const found = await allOf((page) => members.list(teamId, page))
+    const found = await listAll((page) => members.list(teamId, page))
     const all = found.map(memberFields)
     const rows = all.map(({ id, email, role, created_at }) => [id, email, role, created_at])
     const header = ['ID', 'EMAIL', 'ROLE', 'CREATED']
@@ -159,7 +159,7 @@ const keyList: AdminCommand = {
   run: async ({ teams, keys }, values) => {
     const teamId = values.of('team')
     await teams.require(teamId)
-    const found = await allOf((page) => keys.list(teamId, page))
+    const found = await listAll((page) => keys.list(teamId, page))
     const all = found.map(listedKey)
     const rows = all.map((key) => [
       key.id,
@@ -207,8 +207,8 @@ const keySetLimit: AdminCommand = {
     const keyId = values.of('KEY_ID')
     const text = values.of('per-minute')
     const perMinute = text === DEFAULT_LIMIT ? null : Number(text)
-    const teamId = await keys.teamOf(keyId)
-    await keys.setLimit({ userId: OPERATOR, teamId }, keyId, perMinute)
+    const teamId = await keys.findTeam(keyId)
+    await keys.update({ userId: OPERATOR, teamId }, keyId, { rateLimitPerMinute: perMinute })
     const quota = perMinute === null ? "the service's quota" : `${perMinute} requests per minute`
     return {
       json: { id: keyId, rate_limit_per_minute: perMinute },
@@ -225,7 +225,7 @@ const keyRevoke: AdminCommand = {
   options: [],
   run: async ({ keys }, values) => {
     const keyId = values.of('KEY_ID')
-    const teamId = await keys.teamOf(keyId)
+    const teamId = await keys.findTeam(keyId)
     await keys.revoke({ userId: OPERATOR, teamId }, keyId)
     return { json: { id: keyId }, text: `Revoked the key ${keyId}.` }
   },
@@ -255,7 +255,7 @@ function listing(
   return rows.length === 0 ? `There is ${none}.` : table(header, rows)
 }
 
-function roleOf(text: string): Role {
+function readRole(text: string): Role {
   const role = roleNamed(text)
   if (role === null) throw new TypeError('the options of the command let an unknown role pass')
   return role

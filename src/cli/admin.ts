@@ -15,9 +15,9 @@ import {
 } from './report.ts'
 import { type CliServices, createCliServices } from './services.ts'
 
-/** What the commands get from their process, or from a test. */
+/** Things that the commands get from their process, or from a test. */
 export interface AdminContext {
-  /** How the program is called. */
+  /** The way the program is called. */
   readonly call: string
   /** Opens the services that a command works on; the command closes them. */
   open(): Promise<CliServices>
@@ -33,11 +33,11 @@ export function run(
   { call, env, onCrash }: CommandContext,
 ): Promise<Report> {
   const open = () => createCliServices(loadConfig(env), onCrash)
-  return reportOf(args, { call, open, readSecret: readStdin })
+  return makeReport(args, { call, open, readSecret: readStdin })
 }
 
 /** Runs a command line. The report holds any failure; nothing is thrown. */
-export async function reportOf(args: readonly string[], context: AdminContext): Promise<Report> {
+export async function makeReport(args: readonly string[], context: AdminContext): Promise<Report> {
   const isJson = args.includes('--json')
   try {
     const request = readArguments(adminProgram(context.call), args)
@@ -48,7 +48,7 @@ export async function reportOf(args: readonly string[], context: AdminContext): 
     const { json, text } = await runCommand(command, request.values, context)
     return { code: DONE, stdout: `${isJson ? JSON.stringify(json) : text}\n`, stderr: '' }
   } catch (error) {
-    const reason = isJson ? JSON.stringify(failureOf(error)) : failureText(error)
+    const reason = isJson ? JSON.stringify(classifyFailure(error)) : failureText(error)
     const code = error instanceof UsageError ? WRONG_USAGE : REFUSED
     return { code, stdout: '', stderr: `${reason}\n` }
   }
@@ -66,8 +66,8 @@ export function adminProgram(call: string): Command {
       'Manages teams, users and API keys in the database that the environment variables of the ' +
         'service name: the PostgreSQL of DATABASE_URL, where the service can keep running, or ' +
         'the embedded database under DATA_DIR, where the service must be stopped first. A ' +
-        "command creates or migrates the tables, as the start of the service does. The team's " +
-        'audit log records each change with the actor operator.',
+        'PostgreSQL without the tables of this version is refused: see scoreline migrate. The ' +
+        "team's audit log records each change with the actor operator.",
     )
     .option('--json', 'prints JSON with the fields of the REST API; errors too, on standard error')
     .addHelpText(
@@ -106,7 +106,7 @@ function declare(program: Command, { name, summary, notes, operand, options }: A
   )
 }
 
-/** How to keep a password off the command line. */
+/** Tells how to keep a password off the command line. */
 function secretHint(call: string, name: string, options: readonly Option[]): string[] {
   const secret = options.find((option) => option instanceof SecretOption)
   if (secret === undefined) return []
@@ -126,8 +126,8 @@ async function runCommand(
 ): Promise<Outcome> {
   const values = new Map(given)
   for (const option of command.options) {
-    if (option instanceof SecretOption && given.get(nameOf(option)) === '-') {
-      values.set(nameOf(option), await readSecret())
+    if (option instanceof SecretOption && given.get(formatName(option)) === '-') {
+      values.set(formatName(option), await readSecret())
     }
   }
   const services = await open()
@@ -144,7 +144,7 @@ async function runCommand(
   }
 }
 
-function nameOf({ long }: Option): string {
+function formatName({ long }: Option): string {
   return long?.slice(2) ?? ''
 }
 
@@ -170,7 +170,7 @@ async function readStdin(): Promise<string> {
 }
 
 /** For a program, the message itself names the help for wrong usage. */
-function failureOf(error: unknown): Failure {
+function classifyFailure(error: unknown): Failure {
   if (!(error instanceof UsageError)) return cliFailure(error)
   return { error: 'invalid_usage', message: `${error.message}; see ${error.help}` }
 }
@@ -178,7 +178,7 @@ function failureOf(error: unknown): Failure {
 /** The reason as a sentence, then the call that prints help. */
 function failureText(error: unknown): string {
   const isUsage = error instanceof UsageError
-  const { message } = isUsage ? error : failureOf(error)
+  const { message } = isUsage ? error : classifyFailure(error)
   const text = sentence(message.split('\n').map(printable).join('\n'))
   return isUsage ? `${text}\nSee: ${error.help}` : text
 }

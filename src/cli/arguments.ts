@@ -46,7 +46,18 @@ export class ChoiceOption extends Option {
   }
 }
 
-/** What the arguments ask for. */
+/** The mandatory option with the URL of a running service; its value has no slash at the end. */
+export function urlOption(): Option {
+  return new Option('--url <URL>', 'URL of the service, such as http://127.0.0.1:3000')
+    .makeOptionMandatory()
+    .argParser((text) => {
+      const url = URL.parse(text)
+      if (url !== null && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, '')
+      throw new ValueError('--url must be the URL of the service, such as http://127.0.0.1:3000')
+    })
+}
+
+/** The request that the arguments describe. */
 type Request =
   | { readonly kind: 'help'; readonly text: string }
   | {
@@ -58,7 +69,7 @@ type Request =
 
 const COLUMNS = 100
 const NEGATIVE_NUMBER = /^-\.?\d/
-/** How to ask for help. The declarations of an option and of the hint share it. */
+/** The way to ask for help. The declarations of an option and of the hint share it. */
 const HELP = '--help'
 
 /**
@@ -72,7 +83,7 @@ const HELP = '--help'
 export function readArguments(program: Command, args: readonly string[]): Request {
   let text = ''
   const run: Command[] = []
-  const help = `${callOf(namedCommand(program, args))} ${HELP}`
+  const help = `${formatCall(namedCommand(program, args))} ${HELP}`
   for (const command of [program, ...commandsBelow(program)]) {
     command
       .exitOverride()
@@ -98,20 +109,20 @@ export function readArguments(program: Command, args: readonly string[]): Reques
     if (error instanceof ValueError) throw new UsageError(error.message, help)
     if (!(error instanceof CommanderError)) throw error
     if (error.code === 'commander.helpDisplayed') return { kind: 'help', text }
-    throw new UsageError(messageOf(error), help)
+    throw new UsageError(formatMessage(error), help)
   }
   const [command] = run
   if (command === undefined) throw new UsageError('no command is given', help)
-  return { kind: 'run', command, values: valuesOf(command) }
+  return { kind: 'run', command, values: readValues(command) }
 }
 
-function messageOf({ code, message }: CommanderError): string {
+function formatMessage({ code, message }: CommanderError): string {
   // The code of a program that has commands and got none.
   if (code === 'commander.help') return 'no command is given'
   return message.replace(/^error: /, '').replaceAll('\n', ' ')
 }
 
-function valuesOf(command: Command): Map<string, unknown> {
+function readValues(command: Command): Map<string, unknown> {
   const values = new Map<string, unknown>()
   for (const [index, argument] of command.registeredArguments.entries()) {
     values.set(argument.name(), command.processedArgs[index])
@@ -157,7 +168,7 @@ interface GivenOption {
   readonly name: string
   /** Undefined for an option that no command declares. */
   readonly option: Option | undefined
-  /** Whether the value stands behind an equals sign. */
+  /** True if the value stands behind an equals sign. */
   readonly hasOwnValue: boolean
   /** The next argument. */
   readonly value: string | undefined
@@ -194,8 +205,8 @@ function namedCommand(program: Command, args: readonly string[]): Command {
   return command
 }
 
-/** How the command is called, such as `scoreline admin team list`. */
-function callOf(command: Command): string {
+/** Tells how the command is called, such as `scoreline admin team list`. */
+function formatCall(command: Command): string {
   return lineage(command)
     .map((one) => one.name())
     .reverse()
@@ -211,7 +222,7 @@ function commandsBelow(program: Command): Command[] {
   return program.commands.flatMap((command) => [command, ...commandsBelow(command)])
 }
 
-/** How a page of help differs from the page that commander makes. */
+/** The way a page of help differs from the page that commander makes. */
 const PAGE: Partial<Help> = {
   /** With everything that must be given. */
   commandUsage: (command) => {
@@ -220,7 +231,7 @@ const PAGE: Partial<Help> = {
       ...command.registeredArguments.map((argument) => argument.name()),
       ...command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags),
     ]
-    return [callOf(command), ...parts, '[OPTIONS]'].join(' ')
+    return [formatCall(command), ...parts, '[OPTIONS]'].join(' ')
   },
   /** Groups such as `team` have no page worth a look: their commands are listed instead. */
   visibleCommands: (command) => commandsBelow(command).filter((one) => one.commands.length === 0),

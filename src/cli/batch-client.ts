@@ -4,26 +4,9 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Static } from '@sinclair/typebox'
 import type { Batch } from '../../schemas/batches.ts'
+import { RemoteError, type RemoteService } from './remote-service.ts'
 
 export type RemoteBatch = Static<typeof Batch>
-
-/** The service refused, or could not be reached. */
-export class BatchRequestError extends Error {
-  /** Whether the same request may succeed later. */
-  readonly mayPass: boolean
-
-  constructor(message: string, { mayPass = false, ...options }: FailureOptions = {}) {
-    super(message, options)
-    this.mayPass = mayPass
-  }
-}
-
-interface FailureOptions extends ErrorOptions {
-  readonly mayPass?: boolean
-}
-
-/** What a proxy or the service answers while it is away. */
-const PASSING = [502, 503, 504]
 
 interface Order {
   readonly file: string
@@ -34,13 +17,10 @@ interface Order {
 
 /** Batches of a running service, through its API. */
 export class BatchClient {
-  private readonly url: string
-  private readonly token: string
+  private readonly service: RemoteService
 
-  /** @param url of the service, without a slash at the end */
-  constructor(url: string, token: string) {
-    this.url = url
-    this.token = token
+  constructor(service: RemoteService) {
+    this.service = service
   }
 
   async upload({ file, type, options }: Order): Promise<RemoteBatch> {
@@ -49,35 +29,33 @@ export class BatchClient {
     )
     const query = new URLSearchParams(given.map(([name, value]) => [name, value]))
     const body = Readable.toWeb(createReadStream(file))
-    const response = await this.send(`/v1/batches/upload?${query}`, {
+    const batch = await this.service.readJson(`/v1/batches/upload?${query}`, {
       method: 'POST',
       headers: { 'content-type': type },
       body: body as unknown as ReadableStream,
       duplex: 'half',
     })
-    return (await response.json()) as RemoteBatch
+    return batch as RemoteBatch
   }
 
   async get(id: string): Promise<RemoteBatch> {
-    const response = await this.send(`/v1/batches/${encodeURIComponent(id)}`)
-    try {
-      return (await response.json()) as RemoteBatch
-    } catch (cause) {
-      const message = `the service at ${this.url} broke off its answer`
-      throw new BatchRequestError(message, { cause, mayPass: true })
-    }
+    return (await this.service.readJson(formatPath(id))) as RemoteBatch
+  }
+
+  /** Reads a batch that runs, also after the service was away. */
+  async watch(id: string, pollMs: number): Promise<RemoteBatch> {
+    return (await this.service.readPatiently(formatPath(id), pollMs)) as RemoteBatch
   }
 
   async list(): Promise<readonly RemoteBatch[]> {
-    const { batches } = (await (await this.send('/v1/batches')).json()) as {
-      batches: RemoteBatch[]
-    }
+    const { batches } = (await this.service.readJson('/v1/batches')) as { batches: RemoteBatch[] }
     return batches
   }
 
   async cancel(id: string): Promise<RemoteBatch> {
-    const path = `/v1/batches/${encodeURIComponent(id)}/cancel`
-    return (await this.send(path, { method: 'POST' })).json() as Promise<RemoteBatch>
+    return (await this.service.readJson(`${formatPath(id)}/cancel`, {
+      method: 'POST',
+    })) as RemoteBatch
   }
 
   /**
@@ -90,7 +68,7 @@ export class BatchClient {
     what: 'results' | 'errors',
     { out, stdout }: { readonly out: string | null; readonly stdout: Writable },
   ): Promise<void> {
-    const response = await this.send(`/v1/batches/${encodeURIComponent(id)}/${what}`)
+    const response = await this.service.send(`${formatPath(id)}/${what}`)
     const { body } = response
     const chunks = body === null ? Readable.from([]) : Readable.fromWeb(body as never)
     if (out === null) {
@@ -103,27 +81,11 @@ export class BatchClient {
       await rename(part, out)
     } catch (cause) {
       await rm(part, { force: true })
-      throw new BatchRequestError(`${out} could not be written to its end`, { cause })
+      throw new RemoteError(`${out} could not be written to its end`, { cause })
     }
   }
+}
 
-  private async send(
-    path: string,
-    init: RequestInit & { duplex?: 'half' } = {},
-  ): Promise<Response> {
-    let response: Response
-    try {
-      const headers = { ...init.headers, authorization: `Bearer ${this.token}` }
-      response = await fetch(this.url + path, { ...init, headers, redirect: 'error' })
-    } catch (cause) {
-      const message = `the service at ${this.url} can't be reached`
-      throw new BatchRequestError(message, { cause, mayPass: true })
-    }
-    if (response.ok) return response
-    const body: unknown = await response.json().catch(() => null)
-    const hasMessage = typeof body === 'object' && body !== null && 'message' in body
-    const reason = hasMessage ? String(body.message) : 'the response gives no reason'
-    const mayPass = PASSING.includes(response.status)
-    throw new BatchRequestError(`the service answers ${response.status}: ${reason}`, { mayPass })
-  }
+function formatPath(id: string): string {
+  return `/v1/batches/${encodeURIComponent(id)}`
 }

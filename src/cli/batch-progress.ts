@@ -2,7 +2,9 @@ import type { RemoteBatch } from './batch-client.ts'
 
 const BAR_CHARS = 30
 
-/** How far a batch is, on one line: a bar, the applicants, and how many of them are errors. */
+/**
+ * Returns how far a batch is, on one line: a bar, the applicants, and how many of them are errors.
+ */
 export function progressLine({ status, progress, counts }: RemoteBatch): string {
   const { done, total } = progress
   const share = status === 'done' ? 1 : total === 0 ? 0 : Math.min(1, done / total)
@@ -13,11 +15,12 @@ export function progressLine({ status, progress, counts }: RemoteBatch): string 
   return `[${bar}] ${percent} %  ${numberText(done)} applicants${errors}  ${status}`
 }
 
-/** How a batch ended. */
-export function endLine({ id, status, counts, message }: RemoteBatch): string {
+/** Tells how a batch ended. */
+export function endLine({ id, status, counts, message, warnings = [] }: RemoteBatch): string {
   const facts = `${numberText(counts.scored)} scored, ${numberText(counts.errors)} with errors`
   const reason = message === undefined ? '' : `: ${message}`
-  return `Batch ${id} is ${status}: ${facts}, ${numberText(counts.warned)} with warnings${reason}.`
+  const end = `Batch ${id} is ${status}: ${facts}, ${numberText(counts.warned)} with warnings${reason}.`
+  return [end, ...warnings.map((one) => `Warning: ${one.path}: ${one.message}.`)].join('\n')
 }
 
 function numberText(value: number): string {

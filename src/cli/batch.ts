@@ -3,35 +3,28 @@ import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command, Option } from 'commander'
 import { BATCH_FORMATS } from '../../schemas/batches.ts'
-import { ChoiceOption, readArguments, UsageError, ValueError } from './arguments.ts'
-import { BatchClient, BatchRequestError, type RemoteBatch } from './batch-client.ts'
+import { ChoiceOption, readArguments, UsageError, urlOption } from './arguments.ts'
+import { BatchClient, type RemoteBatch } from './batch-client.ts'
 import { endLine, progressLine } from './batch-progress.ts'
 import { printable, sentence, table } from './print.ts'
-import {
-  type CommandContext,
-  DONE,
-  EXIT_CODES,
-  REFUSED,
-  type Report,
-  WRONG_USAGE,
-} from './report.ts'
+import { failureReport } from './program.ts'
+import { RemoteError, RemoteService } from './remote-service.ts'
+import { type CommandContext, DONE, EXIT_CODES, REFUSED, type Report } from './report.ts'
 
-/** What the commands get from their process, or from a test. */
+/** Things that the commands get from their process, or from a test. */
 export interface BatchContext {
-  /** How the program is called. */
+  /** The way the program is called. */
   readonly call: string
   /** Key with the scope `score`, or access token. */
   readonly token: string | undefined
   readonly stdout: Writable
   /** Receives the progress, which one line shows again and again; null: nobody watches. */
   readonly watcher: Writable | null
-  /** How often a running batch is looked at. */
+  /** Interval at which a running batch is looked at. */
   readonly pollMs: number
 }
 
 const POLL_MS = 1_000
-/** How often a service that is away is asked: for five minutes, each second. */
-const ATTEMPTS_MAX = 300
 const ENDINGS: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',
   '.ndjson': 'application/x-ndjson',
@@ -46,7 +39,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Runs a command on batches. */
 export function run(args: readonly string[], { call, env }: CommandContext): Promise<Report> {
-  return reportOf(args, {
+  return makeReport(args, {
     call,
     token: env['SCORELINE_TOKEN'],
     stdout: process.stdout,
@@ -56,27 +49,24 @@ export function run(args: readonly string[], { call, env }: CommandContext): Pro
 }
 
 /** Runs a command line. The report holds an expected failure; others are thrown. */
-export async function reportOf(args: readonly string[], context: BatchContext): Promise<Report> {
+export async function makeReport(args: readonly string[], context: BatchContext): Promise<Report> {
   try {
     const request = readArguments(batchProgram(context.call), args)
     if (request.kind === 'help') return { code: DONE, stdout: request.text, stderr: '' }
     const { token } = context
     if (!token) {
-      throw new BatchRequestError(
+      throw new RemoteError(
         'SCORELINE_TOKEN must hold an API key with the scope score, or an access token',
       )
     }
     const text = (name: string) => request.values.get(name) as string | undefined
-    const client = new BatchClient(text('url') ?? '', token)
+    const client = new BatchClient(new RemoteService(text('url') ?? '', token))
     const name = request.command.name()
     if (name === 'run') return await scoreFile(client, request.values, context)
-    return { code: DONE, stdout: await textOf(name, client, text, context), stderr: '' }
+    return { code: DONE, stdout: await formatText(name, client, text, context), stderr: '' }
   } catch (error) {
-    const isUsage = error instanceof UsageError
-    if (!isUsage && !(error instanceof BatchRequestError)) throw error
-    const text = sentence(printable(error.message))
-    const stderr = isUsage ? `${text}\nSee: ${error.help}\n` : `${text}\n`
-    return { code: isUsage ? WRONG_USAGE : REFUSED, stdout: '', stderr }
+    if (!(error instanceof UsageError || error instanceof RemoteError)) throw error
+    return failureReport(error)
   }
 }
 
@@ -125,15 +115,6 @@ export function batchProgram(call: string): Command {
   return program
 }
 
-const urlOption = () =>
-  new Option('--url <URL>', 'URL of the service, such as http://127.0.0.1:3000')
-    .makeOptionMandatory()
-    .argParser((text) => {
-      const url = URL.parse(text)
-      if (url !== null && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, '')
-      throw new ValueError('--url must be the URL of the service, such as http://127.0.0.1:3000')
-    })
-
 const jsonOption = () => new Option('--json', 'prints JSON with the fields of the REST API')
 
 const RUN_OPTIONS: ReadonlyArray<() => Option> = [
@@ -161,7 +142,7 @@ async function scoreFile(
   const format = text('format')
   const type = format === undefined ? ENDINGS[extname(file).toLowerCase()] : TYPES[format]
   if (type === undefined) {
-    throw new BatchRequestError(`the name of ${file} says no format: give --format`)
+    throw new RemoteError(`the name of ${file} says no format: give --format`)
   }
   const started = await client.upload({
     file,
@@ -198,26 +179,13 @@ async function untilEnded(
     watcher?.write(`\r\u001b[K${progressLine(now)}`)
     if (now.finished_at !== null) break
     await delay(pollMs)
-    now = await patient(() => client.get(now.id), pollMs)
+    now = await client.watch(now.id, pollMs)
   }
   watcher?.write('\n')
   return now
 }
 
-/** Asks again for some minutes while the service is away: the batch goes on without its watcher. */
-async function patient<T>(ask: () => Promise<T>, pollMs: number): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await ask()
-    } catch (error) {
-      const isPassing = error instanceof BatchRequestError && error.mayPass
-      if (!isPassing || attempt >= ATTEMPTS_MAX) throw error
-      await delay(pollMs)
-    }
-  }
-}
-
-async function textOf(
+async function formatText(
   name: string,
   client: BatchClient,
   text: (name: string) => string | undefined,
@@ -226,25 +194,25 @@ async function textOf(
   const id = text('ID') ?? ''
   if (name === 'list') {
     const batches = await client.list()
-    return isJson(text) ? jsonOf({ batches }) : `${listOf(batches)}\n`
+    return isJson(text) ? formatJson({ batches }) : `${toList(batches)}\n`
   }
   if (name === 'results' || name === 'errors') {
     await client.download(id, name, { out: text('out') ?? null, stdout })
     return ''
   }
   const batch = name === 'cancel' ? await client.cancel(id) : await client.get(id)
-  return isJson(text) ? jsonOf(batch) : `${printable(endLine(batch))}\n`
+  return isJson(text) ? formatJson(batch) : `${printable(endLine(batch))}\n`
 }
 
 function isJson(text: (name: string) => unknown): boolean {
   return text('json') === true
 }
 
-function jsonOf(value: object): string {
+function formatJson(value: object): string {
   return `${JSON.stringify(value)}\n`
 }
 
-function listOf(batches: readonly RemoteBatch[]): string {
+function toList(batches: readonly RemoteBatch[]): string {
   const rows = batches.map(({ id, status, deployment_id, counts, created_at }) => [
     id,
     status,

@@ -19,7 +19,7 @@ export async function run(
   const read = readOrReport(program, args)
   if ('code' in read) return read
   // The help needs no service.
-  const { runDemo } = await import('../demo/run.ts')
+  const { runDemo } = await import('./demo/run.ts')
   await runDemo({ isOnce: read.get('once') === true })
   return null
 }

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { COLUMN_CASES, EXPORT_FORMATS, SQL_DIALECTS } from '../../schemas/export.ts'
+import { checkRequest, type ExportRequest } from '../cards/export/service.ts'
 import { AppError } from '../errors.ts'
-import { checkRequest, type ExportRequest } from '../export/service.ts'
 import {
   ChoiceOption,
   NumberOption,
@@ -11,7 +11,7 @@ import {
 } from './arguments.ts'
 import { EXIT_CODES } from './report.ts'
 
-/** What the arguments of an export ask for. */
+/** The export that the arguments describe. */
 type CommandLine =
   | { readonly kind: 'help'; readonly text: string }
   | {

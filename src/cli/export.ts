@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { exportSpec } from '../cards/export/service.ts'
 import { loadConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
-import { exportSpec } from '../export/service.ts'
 import { UsageError } from './arguments.ts'
 import { readCommandLine } from './export-usage.ts'
 import { cliFailure } from './failures.ts'
@@ -16,18 +16,18 @@ export function run(
   args: readonly string[],
   { call, env, onCrash }: CommandContext,
 ): Promise<Report> {
-  return reportOf(args, { call, open: () => createCliServices(loadConfig(env), onCrash) })
+  return makeReport(args, { call, open: () => createCliServices(loadConfig(env), onCrash) })
 }
 
 interface ExportContext {
-  /** How the program is called. */
+  /** The way the program is called. */
   readonly call: string
   /** Opens the services for a registered model; the command closes them. */
   open(): Promise<CliServices>
 }
 
 /** Runs a command line of an export. The report holds any failure; nothing is thrown. */
-export async function reportOf(
+export async function makeReport(
   args: readonly string[],
   { call, open }: ExportContext,
 ): Promise<Report> {
@@ -43,7 +43,7 @@ export async function reportOf(
     return { code: DONE, stdout: '', stderr: '' }
   } catch (error) {
     const code = error instanceof UsageError ? WRONG_USAGE : REFUSED
-    return { code, stdout: '', stderr: reasonOf(error) }
+    return { code, stdout: '', stderr: findReason(error) }
   }
 }
 
@@ -72,14 +72,14 @@ async function registeredSpec(modelId: string, open: () => Promise<CliServices>)
   const services = await open()
   try {
     const { models } = services
-    return (await models.get(await models.teamOf(modelId), modelId)).specText
+    return (await models.get(await models.findTeam(modelId), modelId)).specText
   } finally {
     await services.close()
   }
 }
 
 /** The reason as a sentence, then each fault with its place. */
-function reasonOf(error: unknown): string {
+function findReason(error: unknown): string {
   if (error instanceof UsageError) {
     return `${sentence(printable(error.message))}\nSee: ${error.help}\n`
   }

@@ -3,6 +3,7 @@ import { AppError } from '../errors.ts'
 import { causeChain, firstFailure } from '../platform/cause-chain.ts'
 import { DataDirInUseError } from '../platform/data-dir/data-dir.ts'
 import { DatabaseOpenError } from '../platform/db/errors.ts'
+import { LaterVersionError } from '../platform/version.ts'
 
 /** Why a command failed. */
 export interface Failure {
@@ -17,11 +18,12 @@ export function cliFailure(thrown: unknown): Failure {
   if (error instanceof AppError) return { error: error.code, message }
   if (error instanceof ConfigError) return { error: 'invalid_configuration', message }
   if (error instanceof DataDirInUseError) return { error: 'data_dir_in_use', message }
+  if (error instanceof LaterVersionError) return { error: 'later_version', message }
   if (error instanceof DatabaseOpenError) return { error: 'unavailable', message }
-  return { error: 'internal_error', message: causeChain(error).map(textOf).join(': ') }
+  return { error: 'internal_error', message: causeChain(error).map(formatText).join(': ') }
 }
 
 /** The text of a failed statement contains its parameters, such as the hash of a password. */
-function textOf(error: Error): string {
+function formatText(error: Error): string {
   return 'params' in error ? 'a statement failed' : error.message.replace(/\.$/, '')
 }

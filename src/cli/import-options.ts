@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path'
 import type { Static } from '@sinclair/typebox'
 import type { Environment } from '../../schemas/common.ts'
-import type { ImportBody } from '../import/request.ts'
+import type { ImportBody } from '../cards/import/request.ts'
 import { readArguments, UsageError, ValueError } from './arguments.ts'
 import { importProgram } from './import-program.ts'
 
@@ -16,7 +16,7 @@ export interface ImportLine {
   /** File for the certificate of the check. */
   readonly certificate: string | null
   readonly isJson: boolean
-  /** Whether the report lists conversions and warnings, or only counts them. */
+  /** True if the report lists conversions and warnings, or only counts them. */
   readonly isVerbose: boolean
   /** The body of the API, without the contents of files. */
   readonly body: Omit<ImportBody, 'card' | 'sample' | 'splits' | 'risk_grades'>
@@ -29,11 +29,12 @@ export interface RegisterLine {
   readonly environment: Static<typeof Environment>
   readonly description: string | null
   readonly autoDeploy: boolean
+  readonly acceptsUnreached: boolean
 }
 
 type Body = ImportLine['body']
 
-/** What the arguments of an import ask for. */
+/** The import that the arguments describe. */
 type ImportRequest =
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'import'; readonly line: ImportLine }
@@ -56,7 +57,7 @@ export function readImportLine(args: readonly string[], call: string): ImportReq
   const request = readArguments(importProgram(call), args)
   if (request.kind === 'help') return request
   try {
-    return { kind: 'import', line: lineOf(valuesIn(request.values)) }
+    return { kind: 'import', line: findLine(valuesIn(request.values)) }
   } catch (error) {
     if (error instanceof ValueError) throw new UsageError(error.message, `${call} --help`)
     throw error
@@ -73,12 +74,13 @@ function valuesIn(values: ReadonlyMap<string, unknown>): Values {
   }
 }
 
-function lineOf(values: Values): ImportLine {
+function findLine(values: Values): ImportLine {
   const { text, flag } = values
   const file = text('FILE') ?? ''
   const url = text('register')
-  const register = url === undefined ? null : registerOf(url, values)
-  if (register === null) forbid(values, ['environment', 'description', 'auto-deploy'], 'register')
+  const register = url === undefined ? null : readRegister(url, values)
+  if (register === null)
+    forbid(values, ['environment', 'description', 'auto-deploy', 'accept-unreached'], 'register')
   if (text('check') === undefined) {
     forbid(values, ['score-column', 'tolerance', 'certificate'], 'check')
   }
@@ -91,7 +93,7 @@ function lineOf(values: Values): ImportLine {
     certificate: text('certificate') ?? null,
     isJson: flag('json'),
     isVerbose: flag('verbose'),
-    body: bodyOf(file, values),
+    body: makeBody(file, values),
     register,
   }
 }
@@ -101,7 +103,7 @@ function forbid({ text }: Values, names: readonly string[], needed: string): voi
   if (given !== undefined) throw new ValueError(`--${given} needs --${needed}`)
 }
 
-function registerOf(text: string, values: Values): RegisterLine {
+function readRegister(text: string, values: Values): RegisterLine {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new ValueError('--register must be the URL of the service, such as http://127.0.0.1:3000')
@@ -111,10 +113,11 @@ function registerOf(text: string, values: Values): RegisterLine {
     environment: (values.text('environment') ?? 'staging') as RegisterLine['environment'],
     description: values.text('description') ?? null,
     autoDeploy: values.flag('auto-deploy'),
+    acceptsUnreached: values.flag('accept-unreached'),
   }
 }
 
-function bodyOf(file: string, { text, texts, number, flag }: Values): Body {
+function makeBody(file: string, { text, texts, number, flag }: Values): Body {
   const commas = texts('comma-category')
   if (commas !== undefined && flag('no-comma-categories')) {
     throw new ValueError('--comma-category and --no-comma-categories exclude each other')
@@ -135,7 +138,7 @@ function bodyOf(file: string, { text, texts, number, flag }: Values): Body {
     tolerance,
     categorical: texts('categorical'),
     comma_categories: flag('no-comma-categories') ? [] : commas,
-    rename: renamed === undefined ? undefined : renameOf(renamed),
+    rename: renamed === undefined ? undefined : parseRename(renamed),
     has_no_specials: flag('no-specials') ? true : undefined,
     score_column: text('score-column'),
   })
@@ -155,7 +158,7 @@ function given(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-function renameOf(pairs: readonly string[]): Record<string, string> {
+function parseRename(pairs: readonly string[]): Record<string, string> {
   const entries = pairs.map((pair) => {
     const at = pair.indexOf('=')
     if (at < 1 || at === pair.length - 1) {

@@ -110,7 +110,7 @@ const NOT_IN_THE_FILE = [
 const PROOF = [
   new Option(
     '--check <SAMPLE>',
-    'CSV of applicants with the scores that the tool gave them: a column for each feature, ' +
+    'CSV or NDJSON of applicants with the scores that the tool gave them: each feature, ' +
       'score, and if known FEATURE_points, pd and id',
   ),
   new Option('--score-column <NAME>', 'column of the scores; "score" by default'),
@@ -135,6 +135,10 @@ const REGISTERING = [
   ),
   new ChoiceOption('--environment <NAME>', 'staging by default; one of', ENVIRONMENTS),
   new Option('--description <TEXT>', 'description of the model'),
+  new Option(
+    '--accept-unreached',
+    'registers although no applicant of --check reaches some of the bins',
+  ),
   new Option('--auto-deploy', 'puts the model behind a new deployment'),
 ]
 

@@ -1,6 +1,7 @@
-import type { Note } from '../import/build/notes.ts'
-import type { Difference, Parity } from '../import/parity.ts'
-import type { ImportOutcome } from '../import/run-import.ts'
+import type { Note } from '../cards/import/build/notes.ts'
+import type { Difference, Parity } from '../cards/import/parity.ts'
+import { meanText, scaleText as scalesText } from '../cards/import/parity-failed.ts'
+import type { ImportOutcome } from '../cards/import/run-import.ts'
 import { printable } from './print.ts'
 
 /** The import names options as the API does. The report names those of the command line. */
@@ -41,13 +42,15 @@ const OPTION_BY_WORD: readonly (readonly [string, string])[] = [
  */
 export function importReport(outcome: ImportOutcome, isVerbose: boolean): string {
   const { faults, conversions, warnings, parity } = outcome
-  const verdict = verdictOf(outcome)
+  const verdict = formatVerdict(outcome)
   const notes = isVerbose
     ? [...section('Converted', conversions), ...section('To know', warnings)]
     : countLines(conversions.length, warnings.length)
+  const unreached = parity === null || !isVerbose ? [] : unreachedLines(parity)
   const details = [
     ...section('Refused', faults),
     ...notes,
+    ...(unreached.length > 0 ? ['Not reached by the sample:', ...unreached] : []),
     ...(parity === null ? [] : parity.differences.flatMap(differenceLines)),
   ]
   return [verdict, ...details, ...(details.length > 0 ? [verdict] : [])].join('\n')
@@ -74,10 +77,11 @@ function noteLine({ path, message }: Note): string {
 }
 
 /** One line. It names what was not checked before what was. */
-function verdictOf({ faults, parity, spec }: ImportOutcome): string {
+function formatVerdict({ faults, parity, spec }: ImportOutcome): string {
   if (faults.length > 0) return `REFUSED: ${counted(faults.length, 'fault')}.`
   if (parity === null) return 'NOT CHECKED: give applicants with their scores in --check.'
   const { rows, differing, differingBy } = parity
+  if (!parity.agrees && differing === 0) return `DIFFERS IN THE MEAN: ${meanText(parity)}.`
   if (differing > 0) {
     const { largestDifference, largestPdDifference } = parity
     const scoreDistance = distanceText(differingBy.score, largestDifference, ' points')
@@ -89,22 +93,25 @@ function verdictOf({ faults, parity, spec }: ImportOutcome): string {
     ].filter((part) => !part.startsWith('0 '))
     return (
       `DIFFERS: ${differing} of ${rows} applicants differ: ${parts.join(', ')}. ` +
-      `${rows - differingBy.score} of ${rows} scores agree.${scaleHint(parity)}`
+      `${rows - differingBy.score} of ${rows} scores agree.${findingText(parity)}${scaleHint(parity)}`
     )
   }
-  const checked = `${scoresText(parity)} The largest difference is ${parity.largestDifference} points.`
+  const checked =
+    `${scoresText(parity)} The largest difference is ${parity.largestDifference} points.` +
+    scaleText(parity)
+  const gap = unreachedText(parity)
   const fitted = parity.isPdFitted
     ? ' The scale was fitted to this sample: only another sample can prove the probabilities.'
     : ''
   if (spec?.has_pd === false) {
     return (
-      'AGREES, WITHOUT PROBABILITIES: the specification has no scale, so that every pd is null. ' +
+      `AGREES, WITHOUT PROBABILITIES${gap}: the specification has no scale, so that every pd is null. ` +
       checked
     )
   }
   if (parity.isPdChecked) {
     return (
-      `AGREES: ${checked} The largest difference of the probability of default is ` +
+      `AGREES${gap}: ${checked} The largest difference of the probability of default is ` +
       `${parity.largestPdDifference}.${fitted}`
     )
   }
@@ -113,10 +120,40 @@ function verdictOf({ faults, parity, spec }: ImportOutcome): string {
       ? 'the sample has no column pd'
       : `the sample has a pd for only ${parity.pdRows} of ${rows} applicants`
   return (
-    `AGREES IN SCORES, PROBABILITIES NOT CHECKED: ${pd}, so that a wrong scale would not show. ` +
+    `AGREES IN SCORES, PROBABILITIES NOT CHECKED${gap}: ${pd}, so that a wrong scale would not show. ` +
     `${checked}${fitted}`
   )
 }
+
+/** Bins that no applicant reached, in the words of a verdict; empty if there are none. */
+function unreachedText({ coverage: { bins, binsUnreached } }: Parity): string {
+  return binsUnreached === 0 ? '' : `, ${binsUnreached} OF ${bins} BINS NOT REACHED`
+}
+
+function findingText({ finding }: Parity): string {
+  return finding === null ? '' : ` ${finding[0]?.toUpperCase()}${finding.slice(1)}.`
+}
+
+function scaleText({ scale }: Parity): string {
+  return scale === null ? '' : ` All points are whole numbers: ${scalesText(scale)}.`
+}
+
+function unreachedLines({ coverage }: Parity): string[] {
+  return coverage.unreached.map((one) => {
+    const list = (what: string, items: readonly (number | string)[], more: number) =>
+      items.length + more === 0
+        ? []
+        : [`${what} ${items.join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
+    const parts = [
+      ...list('bins', one.bins, one.moreBins),
+      ...list('bounds', one.edges, one.moreEdges),
+      ...one.outcomes.map((outcome) => OUTCOME_TEXTS[outcome]),
+    ]
+    return `  ${printable(`${one.feature}: ${parts.join('; ')}`)}`
+  })
+}
+
+const OUTCOME_TEXTS = { missing: 'no missing value', unseen_category: 'no unseen category' }
 
 function distanceText(rows: number, largest: number, unit: string): string {
   return rows === 0 ? '' : ` (by ${largest}${unit} at most)`
@@ -133,7 +170,7 @@ function scoresText(parity: Parity): string {
   return `${[`${equal} of ${rows} scores are equal to the bit`, ...more].join(', ')}.`
 }
 
-/** How far the rounded scores are off; nothing where not all of them are known. */
+/** Returns how far the rounded scores are off; nothing where not all of them are known. */
 function ulpsText({ rounded, withinRounding }: Parity): string {
   if (rounded.length < withinRounding) return ''
   return ` (${Math.max(...rounded.map(({ ulps }) => ulps))} ulp at most)`

@@ -1,15 +1,17 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { Notes } from '../import/build/notes.ts'
-import { decode, readJson } from '../import/build/source.ts'
-import { type ImportBody, importInputOf } from '../import/request.ts'
-import { certificateFields, importFields } from '../import/responses.ts'
-import { type ImportOutcome, runImport } from '../import/run-import.ts'
+import { Notes } from '../cards/import/build/notes.ts'
+import { decode, readJson } from '../cards/import/build/source.ts'
+import { type ImportBody, makeImportInput } from '../cards/import/request.ts'
+import { certificateFields, importFields } from '../cards/import/responses.ts'
+import { type ImportOutcome, runImport } from '../cards/import/run-import.ts'
 import { UsageError } from './arguments.ts'
 import { type ImportLine, readImportLine } from './import-options.ts'
 import { importReport } from './import-report.ts'
-import { printable, sentence } from './print.ts'
-import { RegisterError, registerAt } from './remote.ts'
-import { type CommandContext, DONE, REFUSED, type Report, WRONG_USAGE } from './report.ts'
+import { printable } from './print.ts'
+import { failureReport } from './program.ts'
+import { registerAt } from './register.ts'
+import { RemoteError } from './remote-service.ts'
+import { type CommandContext, DONE, REFUSED, type Report } from './report.ts'
 
 const FILE_BYTES_MAX = 256 * 1024 * 1024
 
@@ -18,18 +20,18 @@ class RefusedError extends Error {}
 
 /** Runs an import. */
 export function run(args: readonly string[], { call, env }: CommandContext): Promise<Report> {
-  return reportOf(args, { call, token: env['SCORELINE_TOKEN'] })
+  return makeReport(args, { call, token: env['SCORELINE_TOKEN'] })
 }
 
 interface ImportContext {
-  /** How the program is called. */
+  /** The way the program is called. */
   readonly call: string
   /** Access token of a user who may deploy, for `--register`. */
   readonly token: string | undefined
 }
 
 /** Runs a command line of an import. The report holds an expected failure; others are thrown. */
-export async function reportOf(
+export async function makeReport(
   args: readonly string[],
   { call, token }: ImportContext,
 ): Promise<Report> {
@@ -38,47 +40,36 @@ export async function reportOf(
     if (request.kind === 'help') return { code: DONE, stdout: request.text, stderr: '' }
     return await importCard(request.line, token)
   } catch (error) {
-    if (error instanceof UsageError) {
-      return {
-        code: WRONG_USAGE,
-        stdout: '',
-        stderr: `${textOfError(error)}\nSee: ${error.help}\n`,
-      }
-    }
-    if (error instanceof RefusedError || error instanceof RegisterError) {
-      return { code: REFUSED, stdout: '', stderr: `${textOfError(error)}\n` }
-    }
-    throw error
+    const isExpected =
+      error instanceof UsageError || error instanceof RefusedError || error instanceof RemoteError
+    if (!isExpected) throw error
+    return failureReport(error)
   }
-}
-
-function textOfError({ message }: Error): string {
-  return sentence(printable(message))
 }
 
 async function importCard(line: ImportLine, token: string | undefined): Promise<Report> {
   if (line.register !== null && !token) {
     throw new RefusedError('SCORELINE_TOKEN must hold an access token, to register the model')
   }
-  const body = await bodyOf(line)
-  const outcome = runImport(importInputOf(body))
+  const body = await makeBody(line)
+  const outcome = runImport(makeImportInput(body))
   const { certificate, spec } = outcome
   const isGood = spec !== null && outcome.parity?.agrees !== false
   if (line.certificate !== null && certificate !== null) {
-    await write(line.certificate, jsonOf(certificateFields(certificate)))
+    await write(line.certificate, formatJson(certificateFields(certificate)))
   }
   const registered =
     isGood && line.register !== null ? await registerAt(line.register, token ?? '', body) : null
-  if (isGood && line.out !== null) await write(line.out, jsonOf(spec))
+  if (isGood && line.out !== null) await write(line.out, formatJson(spec))
   const code = isGood ? DONE : REFUSED
   if (line.isJson) {
-    return { code, stdout: jsonOf(registered ?? importFields(outcome)), stderr: '' }
+    return { code, stdout: formatJson(registered ?? importFields(outcome)), stderr: '' }
   }
-  const stdout = isGood && line.out === null && line.register === null ? jsonOf(spec) : ''
-  return { code, stdout, stderr: `${stderrOf(outcome, registered, line.isVerbose)}\n` }
+  const stdout = isGood && line.out === null && line.register === null ? formatJson(spec) : ''
+  return { code, stdout, stderr: `${formatStderr(outcome, registered, line.isVerbose)}\n` }
 }
 
-function stderrOf(outcome: ImportOutcome, response: unknown, isVerbose: boolean): string {
+function formatStderr(outcome: ImportOutcome, response: unknown, isVerbose: boolean): string {
   const report = importReport(outcome, isVerbose)
   if (response === null) return report
   return [report, 'Registered:', `  ${printable(registeredText(response))}`].join('\n')
@@ -93,9 +84,9 @@ function registeredText(response: unknown): string {
   return deployment === null ? modelId : `${modelId}, which scores at ${deployment.endpoint}`
 }
 
-async function bodyOf(line: ImportLine): Promise<ImportBody> {
-  const card = await textOf(line.file)
-  const sample = line.sampleFile === null ? null : await textOf(line.sampleFile)
+async function makeBody(line: ImportLine): Promise<ImportBody> {
+  const card = await formatText(line.file)
+  const sample = line.sampleFile === null ? null : await formatText(line.sampleFile)
   const splits = line.splitsFile === null ? undefined : await jsonIn(line.splitsFile)
   const grades = line.gradesFile === null ? undefined : await jsonIn(line.gradesFile)
   return {
@@ -109,7 +100,7 @@ async function bodyOf(line: ImportLine): Promise<ImportBody> {
 }
 
 /** The text with its byte order mark, so that its hash is the hash of the file. */
-async function textOf(file: string): Promise<string> {
+async function formatText(file: string): Promise<string> {
   const bytes = await readBytes(file)
   const notes = new Notes()
   decode(bytes, notes)
@@ -120,7 +111,7 @@ async function textOf(file: string): Promise<string> {
 
 async function jsonIn(file: string): Promise<unknown> {
   const notes = new Notes()
-  const json = readJson(await textOf(file), file, notes)
+  const json = readJson(await formatText(file), file, notes)
   const [fault] = notes.faults.toArray()
   if (fault !== undefined) throw new RefusedError(`${fault.path} ${fault.message}`)
   return json
@@ -142,6 +133,6 @@ async function write(file: string, text: string): Promise<void> {
   })
 }
 
-function jsonOf(value: unknown): string {
+function formatJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { AppError } from '../errors.ts'
-import { type VerifyReport, verifyLog } from '../proof/verify.ts'
-import { SPAN_MS, spanStart } from '../rollups/spans.ts'
-import { factsOriginOf, originOf, type TreeState } from '../score-log/proof/checkpoint.ts'
+import { formatFactsOrigin, formatOrigin, type TreeState } from '../log/proof/checkpoint.ts'
+import { type VerifyReport, verifyLog } from '../log/proof/verify.ts'
+import { SPAN_MS, spanStart } from '../log/rollups/spans.ts'
 import { EXIT_CODES } from './report.ts'
 import type { CliServices } from './services.ts'
 
@@ -51,7 +51,8 @@ export async function verifyTeam(
     keptFromMs: today - (verification.retentionDays - 1) * SPAN_MS.day,
   })
   const isRight = report.findings.length === 0
-  const text = values.get('json') === true ? jsonOf(report) : textOf(report, kept.checkpoint)
+  const text =
+    values.get('json') === true ? formatJson(report) : formatText(report, kept.checkpoint)
   return { text, isRight }
 }
 
@@ -59,7 +60,7 @@ interface Signer {
   read(note: string): TreeState | null
 }
 
-/** What was kept elsewhere. */
+/** States that were kept elsewhere. */
 interface KeptStates {
   readonly checkpoint: TreeState
   /** Null for a checkpoint alone. */
@@ -70,16 +71,18 @@ async function readKept(signer: Signer, file: string, teamId: string): Promise<K
   const text = await readFile(file, 'utf8').catch((cause: Error) => {
     throw new AppError('invalid_request', `${file} can't be read: ${cause.message}`, { cause })
   })
-  const { checkpoint, facts } = notesOf(text)
+  const { checkpoint, facts } = formatNotes(text)
   return {
-    checkpoint: signedState(signer, checkpoint, { file, origin: originOf(teamId) }),
+    checkpoint: signedState(signer, checkpoint, { file, origin: formatOrigin(teamId) }),
     facts:
-      facts === null ? null : signedState(signer, facts, { file, origin: factsOriginOf(teamId) }),
+      facts === null
+        ? null
+        : signedState(signer, facts, { file, origin: formatFactsOrigin(teamId) }),
   }
 }
 
 /** The notes of an answer, or of a file with the checkpoint alone. */
-function notesOf(text: string): { readonly checkpoint: string; readonly facts: string | null } {
+function formatNotes(text: string): { readonly checkpoint: string; readonly facts: string | null } {
   if (!text.trimStart().startsWith('{')) return { checkpoint: text, facts: null }
   try {
     const { checkpoint, facts }: Record<string, unknown> = JSON.parse(text)
@@ -107,13 +110,12 @@ function signedState(
   return state
 }
 
-function textOf(report: VerifyReport, checkpoint: TreeState | null): string {
-  const { blocks, applicants, expiredBlocks, untracedApplicants, root, findings } = report
+function formatText(report: VerifyReport, checkpoint: TreeState | null): string {
+  const { blocks, applicants, expiredBlocks, root, findings } = report
   const lines = findings.map(({ message }) => `${message}.`)
   const against = checkpoint === null ? '' : `, and began as the checkpoint of ${checkpoint.size}`
   lines.push(
-    `${blocks} blocks, ${applicants} applicants, ${expiredBlocks} blocks beyond the retention, ` +
-      `${untracedApplicants} applicants from before the tree.`,
+    `${blocks} blocks, ${applicants} applicants, ${expiredBlocks} blocks beyond the retention.`,
     findings.length === 0
       ? `The log is as it was logged${against}. Root: ${root.toString('hex')}`
       : `The log is NOT as it was logged: ${findings.length} findings.`,
@@ -121,12 +123,11 @@ function textOf(report: VerifyReport, checkpoint: TreeState | null): string {
   return `${lines.join('\n')}\n`
 }
 
-function jsonOf(report: VerifyReport): string {
+function formatJson(report: VerifyReport): string {
   return `${JSON.stringify({
     blocks: report.blocks,
     applicants: report.applicants,
     expired_blocks: report.expiredBlocks,
-    untraced_applicants: report.untracedApplicants,
     root: report.root.toString('hex'),
     findings: report.findings,
   })}\n`

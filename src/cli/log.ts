@@ -4,29 +4,22 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
 import { LOG_EXPORT_FORMATS } from '../../schemas/scores.ts'
-import { OPERATOR } from '../audit/record.ts'
 import { loadConfig } from '../config.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
-import { erasureFields } from '../reading/erasure/response.ts'
-import type { LogExportQuery } from '../reading/export/service.ts'
+import { OPERATOR } from '../identity/audit/record.ts'
+import { erasureFields } from '../log/reading/erasure/response.ts'
+import type { LogExportQuery } from '../log/reading/export/service.ts'
 import { adoptArchive, declareAdopt } from './adopt-archive.ts'
 import { ChoiceOption, readArguments, UsageError, ValueError } from './arguments.ts'
 import { cliFailure } from './failures.ts'
 import { declareVerify, verifyTeam } from './log-verify.ts'
-import { printable, sentence } from './print.ts'
-import {
-  type CommandContext,
-  DONE,
-  EXIT_CODES,
-  REFUSED,
-  type Report,
-  WRONG_USAGE,
-} from './report.ts'
+import { failureReport } from './program.ts'
+import { type CommandContext, DONE, EXIT_CODES, REFUSED, type Report } from './report.ts'
 import { type CliServices, createCliServices } from './services.ts'
 
-/** What the commands get from their process, or from a test. */
+/** Things that the commands get from their process, or from a test. */
 export interface LogContext {
-  /** How the program is called. */
+  /** The way the program is called. */
   readonly call: string
   /** Opens the services; the command closes them. */
   open(): Promise<CliServices>
@@ -39,11 +32,11 @@ export function run(
   { call, env, onCrash }: CommandContext,
 ): Promise<Report> {
   const open = () => createCliServices(loadConfig(env), onCrash)
-  return reportOf(args, { call, open, stdout: process.stdout })
+  return makeReport(args, { call, open, stdout: process.stdout })
 }
 
 /** Runs a command line. The report holds any failure; nothing is thrown. */
-export async function reportOf(
+export async function makeReport(
   args: readonly string[],
   { call, open, stdout }: LogContext,
 ): Promise<Report> {
@@ -68,8 +61,7 @@ export async function reportOf(
       await services.close()
     }
   } catch (error) {
-    const code = error instanceof UsageError ? WRONG_USAGE : REFUSED
-    return { code, stdout: '', stderr: `${reasonOf(error)}\n` }
+    return failureReport(error instanceof UsageError ? error : cliFailure(error))
   }
 }
 
@@ -90,7 +82,7 @@ export function logProgram(call: string): Command {
     .summary('writes the scores of a team as NDJSON, CSV or Parquet')
     .description(
       'Writes the scores of a team: one row for each applicant and model, with the columns that ' +
-        'docs/integrating.md lists. It reads the PostgreSQL of DATABASE_URL, where the service ' +
+        'docs/evidence.md lists. It reads the PostgreSQL of DATABASE_URL, where the service ' +
         'can keep running, or the embedded database under DATA_DIR, where the service must be ' +
         "stopped first. The team's audit log records the export with the actor operator.",
     )
@@ -188,7 +180,7 @@ async function exportLog(
   await teams.require(teamId)
   const deployment = value<string>('deployment')
   if (deployment !== undefined) {
-    const own = await reading.environmentsOf(teamId, [deployment])
+    const own = await reading.findEnvironments(teamId, [deployment])
     if (!own.has(deployment)) throw deploymentNotFound()
   }
   const query: LogExportQuery = {
@@ -214,11 +206,4 @@ async function writeFile(file: string, chunks: AsyncIterable<string | Uint8Array
     if (!(cause instanceof Error) || !('syscall' in cause)) throw cause
     throw new AppError('invalid_request', `${file} can't be written: ${cause.message}`, { cause })
   }
-}
-
-function reasonOf(error: unknown): string {
-  const isUsage = error instanceof UsageError
-  const { message } = isUsage ? error : cliFailure(error)
-  const text = sentence(printable(message))
-  return isUsage ? `${text}\nSee: ${error.help}` : text
 }

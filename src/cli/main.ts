@@ -26,6 +26,12 @@ const COMMANDS: readonly ProgramCommand[] = [
     load: () => import('./demo.ts'),
   },
   {
+    name: 'migrate',
+    script: 'npm run migrate --',
+    summary: 'makes the tables of this version in PostgreSQL',
+    load: () => import('./migrate.ts'),
+  },
+  {
     name: 'import',
     script: 'npm run import --',
     summary: 'converts a scorecard of another tool into a specification',
@@ -44,10 +50,22 @@ const COMMANDS: readonly ProgramCommand[] = [
     load: () => import('./log.ts'),
   },
   {
+    name: 'spool',
+    script: 'npm run spool --',
+    summary: 'shows records that were set aside, and puts them back',
+    load: () => import('./spool.ts'),
+  },
+  {
     name: 'batch',
     script: 'npm run batch --',
     summary: 'scores files of applicants',
     load: () => import('./batch.ts'),
+  },
+  {
+    name: 'types',
+    script: 'npm run types --',
+    summary: 'writes the type of the applicants of a deployment in TypeScript',
+    load: () => import('./types.ts'),
   },
   {
     name: 'admin',
@@ -62,6 +80,11 @@ const PROGRAM = 'scoreline'
 async function main(): Promise<void> {
   const { env } = process
   const [name = '', ...args] = process.argv.slice(2)
+  if (name === '--version' || name === '-V') {
+    const { VERSION } = await import('../platform/version.ts')
+    print({ code: 0, stdout: `${VERSION}\n`, stderr: '' })
+    return
+  }
   const command = COMMANDS.find((one) => one.name === name)
   if (command === undefined) {
     const { programReport } = await import('./program.ts')
@@ -71,7 +94,7 @@ async function main(): Promise<void> {
   const { run } = await command.load()
   const report = await run(args, {
     env,
-    call: callOf(command, env['npm_lifecycle_event']),
+    call: formatCall(command, env['npm_lifecycle_event']),
     onCrash: (error) => {
       process.stderr.write(`The embedded database died: ${error.message}\n`)
       process.exit(1)
@@ -81,11 +104,11 @@ async function main(): Promise<void> {
 }
 
 /**
- * How the caller called the command, for its help.
+ * Tells how the caller called the command, for its help.
  *
  * @param npmScript name of the npm script that runs
  */
-function callOf({ name, script }: ProgramCommand, npmScript: string | undefined): string {
+function formatCall({ name, script }: ProgramCommand, npmScript: string | undefined): string {
   const isCalledByNpm = npmScript !== undefined && script.split(' ').includes(npmScript)
   return isCalledByNpm ? script : `${PROGRAM} ${name}`
 }

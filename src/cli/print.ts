@@ -18,10 +18,12 @@ export function table(
 ): string {
   const lines = [header, ...rows].map((cells) => cells.map((cell) => printable(cell ?? '-')))
   const widths = header.map((_, column) =>
-    lines.reduce((widest, cells) => Math.max(widest, charsOf(cells[column] ?? '')), 0),
+    lines.reduce((widest, cells) => Math.max(widest, countChars(cells[column] ?? '')), 0),
   )
   const line = (cells: readonly string[]) =>
-    cells.map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - charsOf(cell))).join('  ')
+    cells
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - countChars(cell)))
+      .join('  ')
   return lines.map((cells) => line(cells).trimEnd()).join('\n')
 }
 
@@ -31,6 +33,6 @@ export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1) + end
 }
 
-function charsOf(text: string): number {
+function countChars(text: string): number {
   return [...text].length
 }

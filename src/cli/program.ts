@@ -1,7 +1,8 @@
 import { Command } from 'commander'
+import { VERSION } from '../platform/version.ts'
 import { readArguments, UsageError } from './arguments.ts'
 import { printable, sentence } from './print.ts'
-import { DONE, EXIT_CODES, type Report, WRONG_USAGE } from './report.ts'
+import { DONE, EXIT_CODES, REFUSED, type Report, WRONG_USAGE } from './report.ts'
 
 /** The help of the whole program, or the refusal of a command that does not exist. */
 export function programReport(
@@ -11,6 +12,7 @@ export function programReport(
 ): Report {
   const program = new Command(name)
     .description('Hosts scorecards and scores applicants over HTTP.')
+    .version(VERSION)
     .addHelpText('after', ['', `Help of a command: ${name} serve --help`, EXIT_CODES].join('\n'))
   for (const command of commands) program.command(command.name).summary(command.summary)
   const read = readOrReport(program, args)
@@ -30,7 +32,13 @@ export function readOrReport(
     return { code: DONE, stdout: request.text, stderr: '' }
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    const stderr = `${sentence(printable(error.message))}\nSee: ${error.help}\n`
-    return { code: WRONG_USAGE, stdout: '', stderr }
+    return failureReport(error)
   }
+}
+
+/** Reports wrong usage, with the call that prints help, or any other failure, as a sentence. */
+export function failureReport(error: UsageError | { readonly message: string }): Report {
+  const text = sentence(printable(error.message))
+  if (!(error instanceof UsageError)) return { code: REFUSED, stdout: '', stderr: `${text}\n` }
+  return { code: WRONG_USAGE, stdout: '', stderr: `${text}\nSee: ${error.help}\n` }
 }

@@ -1,14 +1,14 @@
-/** What a command prints, and the exit code of its process. */
+/** Texts that a command prints, and the exit code of its process. */
 export interface Report {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
 }
 
-/** What a command gets from its process. */
+/** Things that a command gets from its process. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** How the command is called, such as `scoreline admin`. */
+  /** The way the command is called, such as `scoreline admin`. */
   readonly call: string
   /** Runs when the embedded database dies. */
   readonly onCrash: (error: Error) => void

@@ -2,17 +2,31 @@ import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ArchiveAdoption } from '../archive/adoption.ts'
-import { openArchive } from '../archive/open.ts'
-import { Passwords } from '../auth/passwords.ts'
+import { ImportSampleChecker } from '../cards/import/spec-check.ts'
+import { ImportThread } from '../cards/import/thread.ts'
 import type { Config } from '../config.ts'
-import { ImportSampleChecker } from '../import/spec-check.ts'
-import { ImportThread } from '../import/thread.ts'
-import { KeyService } from '../keys/service.ts'
-import { PostgresKeyStore } from '../keys/store.ts'
-import { ModelService } from '../models/service.ts'
-import { PostgresModelStore } from '../models/store.ts'
-import { PostgresOutcomeStore } from '../outcomes/store.ts'
+import { Passwords } from '../identity/auth/passwords.ts'
+import { KeyService } from '../identity/keys/service.ts'
+import { KeyStore } from '../identity/keys/store.ts'
+import { MemberStore } from '../identity/teams/member-store.ts'
+import { MemberService } from '../identity/teams/members.ts'
+import { TeamStore } from '../identity/teams/team-store.ts'
+import { TeamService } from '../identity/teams/teams.ts'
+import { JobStore } from '../jobs/store.ts'
+import type { ArchiveAdoption } from '../log/archive/adoption.ts'
+import { openArchive } from '../log/archive/open.ts'
+import { BlockIndexReader } from '../log/blocks/block-index.ts'
+import type { BlockReader } from '../log/blocks/block-store.ts'
+import { ScoreLogStore } from '../log/drain/store.ts'
+import { CheckpointSigner } from '../log/proof/checkpoint.ts'
+import { TreeStore } from '../log/proof/tree-store.ts'
+import { LogErasureService } from '../log/reading/erasure/service.ts'
+import { LogExportService } from '../log/reading/export/service.ts'
+import type { LogReader } from '../log/reading/log-reader.ts'
+import { openLogReader } from '../log/reading/open-reader.ts'
+import { ReadingStore } from '../log/reading/store.ts'
+import type { ModelSource } from '../log/record/model-source.ts'
+import { OutcomeStore } from '../outcomes/store.ts'
 import { InvalidatedCaches } from '../platform/caches/invalidation.ts'
 import { openFeed } from '../platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
@@ -21,21 +35,8 @@ import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'
 import { openDatabase } from '../platform/db/open.ts'
 import { createLog } from '../platform/log.ts'
 import { openRedisSite } from '../platform/redis-cluster/site.ts'
-import { LogErasureService } from '../reading/erasure/service.ts'
-import { LogExportService } from '../reading/export/service.ts'
-import type { ReadingStore } from '../reading/service.ts'
-import { PostgresReadingStore } from '../reading/store.ts'
-import { type BlockIndexReader, PostgresBlockIndex } from '../score-log/blocks/block-index.ts'
-import type { BlockReader } from '../score-log/blocks/block-store.ts'
-import { CheckpointSigner } from '../score-log/proof/checkpoint.ts'
-import type { TreeStore } from '../score-log/proof/log-tree.ts'
-import { PostgresTreeStore } from '../score-log/proof/tree-store.ts'
-import { openLogReader } from '../score-log/reading/open-reader.ts'
-import type { ModelSource } from '../score-log/record/model-source.ts'
-import { PostgresMemberStore } from '../teams/member-store.ts'
-import { MemberService } from '../teams/members.ts'
-import { PostgresTeamStore } from '../teams/team-store.ts'
-import { TeamService } from '../teams/teams.ts'
+import { ModelService } from '../registry/models/service.ts'
+import { ModelStore } from '../registry/models/store.ts'
 
 /** The services that the operator's command line works on. */
 export interface CliServices {
@@ -46,9 +47,12 @@ export interface CliServices {
   readonly logErasures: LogErasureService
   readonly logExports: LogExportService
   readonly reading: ReadingStore
+  /** Takes records that were set aside. */
+  readonly scoreLog: Pick<ScoreLogStore, 'append'>
+  readonly logReader: Pick<LogReader, 'find'>
   /** Null without an archive of the log. */
   readonly archiveAdoption: ArchiveAdoption | null
-  /** What the verification of the log reads. */
+  /** Parts that the verification of the log reads. */
   readonly verification: {
     readonly blocks: BlockReader
     readonly index: BlockIndexReader
@@ -63,9 +67,10 @@ export interface CliServices {
 
 /**
  * Opens the services for the operator's command line. Over PostgreSQL the data directory stays
- * closed, because the service can run on it. Only one process at a time can open the embedded
- * database: the service or a command.
+ * closed, because the service can run on it, and no table is made: that would be a rollout. Only
+ * one process at a time can open the embedded database: the service or a command.
  *
+ * @throws LaterVersionError if a later version wrote to it
  * @throws DataDirInUseError if another process has the embedded database open
  */
 export async function createCliServices(
@@ -73,14 +78,15 @@ export async function createCliServices(
   onCrash: (error: Error) => void,
 ): Promise<CliServices> {
   await using opened = new AsyncDisposableStack()
-  const dataDir = config.databaseUrl === null ? await openDataDir(config.dataDir) : null
+  const { databaseUrl: url, acceptLaterVersion: acceptedVersion } = config
+  const dataDir = url === null ? await openDataDir(config.dataDir, acceptedVersion) : null
   opened.defer(() => dataDir?.close())
   const directory = join(dataDir?.path ?? config.dataDir, 'postgres')
-  const database = await openDatabase({ url: config.databaseUrl, directory, onCrash })
+  const database = await openDatabase({ url, directory, acceptedVersion, migrates: false, onCrash })
   opened.defer(() => database.close())
   const { db, renew } = database
   const guarded = <Store extends object>(store: Store) =>
-    guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew })
+    guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, renew })
   const clock = systemClock
   const passwords = new Passwords()
   // Running services drop what they cache of a change. This process caches nothing for later.
@@ -93,9 +99,11 @@ export async function createCliServices(
     log: createLog('silent'),
   })
   opened.defer(() => changes.close())
-  const members = { store: guarded(new PostgresMemberStore(db)), passwords, clock }
-  const keyStore = guarded(new PostgresKeyStore(db))
-  const reading = guarded(new PostgresReadingStore(db))
+  // The command line manages every member, that of BREAK_GLASS_EMAIL included.
+  const store = guarded(new MemberStore(db))
+  const members = { store, passwords, clock, breakGlassEmail: null }
+  const keyStore = guarded(new KeyStore(db))
+  const reading = guarded(new ReadingStore(db))
   // For files that an erasure writes anew. It is made when there is one: nobody can make it before,
   // because nobody can guess its name.
   const scratch = join(tmpdir(), `scoreline-archive-${randomBytes(16).toString('hex')}`)
@@ -106,13 +114,12 @@ export async function createCliServices(
     clock,
     // Only the report of the command is printed.
     log: createLog('silent'),
-    factsOf: () => ({}),
   })
   opened.defer(() => archive.close())
   const log = openLogReader({ db, guarded, ...archive.forReaders })
   const ending = opened.move()
   return {
-    teams: new TeamService({ store: guarded(new PostgresTeamStore(db)), passwords, clock }),
+    teams: new TeamService({ store: guarded(new TeamStore(db)), passwords, clock }),
     members: new MemberService({
       ...members,
       onChange: (userId) => changes.publish('user', userId),
@@ -124,8 +131,8 @@ export async function createCliServices(
       onChange: (keyHash) => changes.publish('key', keyHash),
     }),
     models: new ModelService({
-      store: guarded(new PostgresModelStore(db)),
-      samples: new ImportSampleChecker(new ImportThread()),
+      store: guarded(new ModelStore(db)),
+      samples: new ImportSampleChecker(new ImportThread(), guarded(new JobStore(db))),
       clock,
       onChange: (deploymentId) => changes.publish('deployment', deploymentId),
     }),
@@ -133,16 +140,18 @@ export async function createCliServices(
       eraser: log.eraser,
       store: reading,
       clock,
-      others: guarded(new PostgresOutcomeStore(db)),
+      others: guarded(new OutcomeStore(db)),
     }),
-    logExports: new LogExportService({ ...log, store: reading, clock }),
+    logExports: new LogExportService({ ...log, models: log.cells, store: reading, clock }),
     reading,
+    scoreLog: guarded(new ScoreLogStore(db, log.cells)),
+    logReader: log.reader,
     archiveAdoption: archive.adoption,
     verification: {
       blocks: log.blocks,
-      index: guarded(new PostgresBlockIndex(db)),
-      models: log.models,
-      trees: guarded(new PostgresTreeStore(db)),
+      index: guarded(new BlockIndexReader(db)),
+      models: log.cells,
+      trees: guarded(new TreeStore(db)),
       signer: new CheckpointSigner(
         config.jwtSecret ?? dataDir?.secret('jwt-secret', 48) ?? '',
         config.formerJwtSecret,

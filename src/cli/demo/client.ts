@@ -1,8 +1,8 @@
 import type { Static } from '@sinclair/typebox'
-import type { TokenResult } from '../../schemas/auth.ts'
-import type { CreatedKey } from '../../schemas/keys.ts'
-import type { DeployResult } from '../../schemas/models.ts'
-import type { ScoreBatchResult, ScoreResult } from '../../schemas/scoring.ts'
+import type { TokenResult } from '../../../schemas/auth.ts'
+import type { CreatedKey } from '../../../schemas/keys.ts'
+import type { DeployResult } from '../../../schemas/models.ts'
+import type { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
 import type { DemoApplicant } from './sample.ts'
 
 /** Calls the service over HTTP, as a program of a user does. */

@@ -1,7 +1,7 @@
 import { type DemoApplicant, readSample } from './sample.ts'
 
 /** The sample card as its file has it. */
-export interface SampleCard {
+interface SampleCard {
   readonly name: string
   readonly version: string
   readonly base_points: number
@@ -11,7 +11,7 @@ export interface SampleCard {
   }[]
 }
 
-/** What explains the scores of the sample card, by the name of a feature. */
+/** Reasons for the scores of the sample card, by the name of a feature. */
 export interface SampleReasons {
   readonly reason_codes: object
   readonly features: Readonly<

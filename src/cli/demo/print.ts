@@ -1,6 +1,7 @@
 // Prints the results of the demo for a person at a terminal. This output is not a log.
 import type { Static } from '@sinclair/typebox'
-import type { ScoreBatchResult, ScoreResult } from '../../schemas/scoring.ts'
+import type { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
+import type { DemoPerson } from './history/colleagues.ts'
 import type { MadeHistory } from './history/make-history.ts'
 import type { DemoApplicant } from './sample.ts'
 
@@ -66,9 +67,22 @@ export function printWhole(
 /** Prints where the console shows the history. */
 export function printHistory(url: string, history: MadeHistory): void {
   const { name, applicants, deploymentId } = history
-  console.log(`The console has ninety days of "${name}": ${applicants} applicants whose mix`)
-  console.log('drifts, a promotion, and a challenger in shadow mode. Which feature moved?')
-  console.log(`  ${url}/console#/deployments/${deploymentId}/stability\n`)
+  const page = `${url}/console/deployments/${deploymentId}`
+  console.log(`The console has ninety days of "${name}", until this hour: ${applicants} applicants`)
+  console.log('whose mix drifts, a source that leaves out a value, a promotion, outcomes of two')
+  console.log('cards, and a candidate in staging. Which feature moved?')
+  console.log(`  ${page}/stability`)
+  console.log('A promotion waits for a second person, who can be the approver:')
+  console.log(`  ${page}/changes\n`)
+}
+
+/** Prints who can sign in. */
+export function printMembers(members: readonly DemoPerson[], password: string): void {
+  console.log(`Sign in with the password ${password} as`)
+  for (const { email, role, may } of members) {
+    console.log(`  ${email.padEnd(24)} ${role.replaceAll('_', ' ').padEnd(13)} ${may}`)
+  }
+  console.log('')
 }
 
 /** Prints lines to paste into a shell. */

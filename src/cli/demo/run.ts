@@ -3,23 +3,29 @@ import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadConfig } from '../config.ts'
-import { type RunningServer, startFailureText, startServer } from '../server.ts'
-import type { Services } from '../services.ts'
+import { loadConfig } from '../../config.ts'
+import { type RunningServer, startFailureText, startServer } from '../../server.ts'
+import type { Services } from '../../services.ts'
 import { DemoClient } from './client.ts'
 import { readExplainedSample } from './explained-card.ts'
 import { HistoryClock } from './history/clock.ts'
+import { COLLEAGUES, type DemoPerson } from './history/colleagues.ts'
 import { historyStartMs, type MadeHistory, makeHistory } from './history/make-history.ts'
 import {
   printBatch,
   printCurlLines,
   printHistory,
+  printMembers,
   printReasons,
   printScore,
   printWhole,
 } from './print.ts'
 
-const OWNER_EMAIL = 'owner@demo.example'
+const OWNER = {
+  email: 'owner@demo.example',
+  role: 'owner',
+  may: 'does everything',
+} as const satisfies DemoPerson
 const BATCH_SIZE = 5
 /** The lowest score of grade C; below it, the demo's lender declines. */
 const CUTOFF = 420
@@ -33,19 +39,21 @@ async function startDemoServer(dataDir: string, password: string, isOnce: boolea
   const settings = {
     HOST: process.env['HOST'],
     DATA_DIR: dataDir,
-    BOOTSTRAP_OWNER_EMAIL: OWNER_EMAIL,
+    BOOTSTRAP_OWNER_EMAIL: OWNER.email,
     BOOTSTRAP_OWNER_PASSWORD: password,
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'warn',
   }
   let history: MadeHistory | null = null
   const clock = new HistoryClock()
-  const owner = { email: OWNER_EMAIL, password }
+  const owner = { email: OWNER.email, password }
   const made = {
     clock,
     logFromMs: historyStartMs(clock.epochMs()),
     prepare: async (services: Services) => {
       // A second start, on another port, finds what the first one has made.
       history ??= await makeHistory({ services, clock, owner, ...readExplainedSample() })
+      // Nobody waits for it: the first page has its verdicts some seconds later.
+      services.overviewMaker.periodic.wake()
     },
   }
   const start = (port: string | undefined) =>
@@ -74,7 +82,7 @@ async function show(url: string, password: string, history: MadeHistory | null):
   const { spec, sample: applicants } = readExplainedSample()
   const [first] = applicants
   if (first === undefined) throw new Error('the sample has no applicants')
-  const client = await DemoClient.signIn(url, OWNER_EMAIL, password)
+  const client = await DemoClient.signIn(url, OWNER.email, password)
   const { endpoint } = await client.deploy(spec)
   const keySecret = await client.createKey()
 
@@ -94,7 +102,7 @@ async function show(url: string, password: string, history: MadeHistory | null):
   printWhole(applicants, whole, performance.now() - startedMs)
   printCurlLines(endpoint, keySecret, first, batch.slice(0, 2))
   if (history !== null) printHistory(url, history)
-  console.log(`Sign in as ${OWNER_EMAIL} with the password ${password}:\n`)
+  printMembers(history === null ? [OWNER] : [OWNER, ...Object.values(COLLEAGUES)], password)
   console.log(`  Console        ${url}/console`)
   console.log(`  Documentation  ${url}/docs (the REST interface)\n`)
 }

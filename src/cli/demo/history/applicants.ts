@@ -3,10 +3,10 @@ import type { DemoApplicant } from '../sample.ts'
 type Values = DemoApplicant['applicant']
 
 /** Days of the history, counted from its first. */
-export const DRIFT_BEGINS_DAY = 58
-export const DRIFT_ENDS_DAY = 84
+const DRIFT_BEGINS_DAY = 58
+const DRIFT_ENDS_DAY = 84
 /** From this day on, a source of data leaves out a value for some applicants. */
-export const VALUES_MISSING_DAY = 74
+const VALUES_MISSING_DAY = 74
 
 /** Share of the applicants that are drawn from the narrower group once the drift is complete. */
 const DRIFTED_SHARE_MAX = 0.6
@@ -42,8 +42,8 @@ export class DriftingApplicants {
   }
 }
 
-/** How far the drift has come on a day, 0..1. */
-export function driftAt(day: number): number {
+/** Returns how far the drift has come on a day, 0..1. */
+function driftAt(day: number): number {
   const share = (day - DRIFT_BEGINS_DAY) / (DRIFT_ENDS_DAY - DRIFT_BEGINS_DAY)
   return Math.min(1, Math.max(0, share))
 }

@@ -29,18 +29,18 @@ interface CardVersion {
 
 /** Versions of one card, oldest first. */
 export interface DemoCards {
-  /** What answered before the card of the sample was fitted. */
+  /** The card that answered before the card of the sample was fitted. */
   readonly earlier: DemoSpec
   /** The card of the sample with its points as they are. */
   readonly present: DemoSpec
-  /** What the risk team has fitted since the applicants moved. */
+  /** The card that the risk team has fitted since the applicants moved. */
   readonly next: DemoSpec
 }
 
 /** Makes the versions of the history from the card of the sample. They are made up. */
 export function demoCards(spec: DemoSpec, name: string): DemoCards {
   return {
-    earlier: versionOf(spec, {
+    earlier: makeVersion(spec, {
       name,
       version: '0.9.0',
       changes: {
@@ -54,7 +54,7 @@ export function demoCards(spec: DemoSpec, name: string): DemoCards {
       },
     }),
     present: { ...spec, name },
-    next: versionOf(spec, {
+    next: makeVersion(spec, {
       name,
       version: '1.1.0',
       changes: {
@@ -71,7 +71,7 @@ export function demoCards(spec: DemoSpec, name: string): DemoCards {
 }
 
 /** Everything that a version does not change is that of the sample's card. */
-function versionOf(spec: DemoSpec, { name, version, changes }: CardVersion): DemoSpec {
+function makeVersion(spec: DemoSpec, { name, version, changes }: CardVersion): DemoSpec {
   const features = spec.features.map((feature) => {
     const change = changes[feature.name]
     return change === undefined ? feature : { ...feature, bins: feature.bins.map(change) }

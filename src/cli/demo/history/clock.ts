@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../platform/clock.ts'
+import { type Clock, systemClock } from '../../../platform/clock.ts'
 
 /**
  * The system's clock, whose wall time can be set to the past while a history is made.
