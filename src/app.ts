@@ -2,76 +2,77 @@ import fastifyJwt, { type FastifyJWTOptions } from '@fastify/jwt'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { ACCESS_TOKEN_LIFE_SEC } from '../schemas/auth.ts'
-import { accessReviewRoutes } from './access-review/routes.ts'
-import { auditLogRoutes } from './audit/routes.ts'
-import { signOnRoutes } from './auth/oidc/routes.ts'
-import { authPlugin, FORMER_SECRET, refusalPlugin } from './auth/plugin.ts'
-import { authRoutes } from './auth/routes.ts'
-import { backtestRoutes } from './backtest/routes.ts'
-import { batchRoutes } from './batches/routes.ts'
-import { batchUploadRoutes } from './batches/upload-routes.ts'
-import { changeRequestRoutes } from './change-requests/routes.ts'
+import { exportRoutes } from './cards/export/routes.ts'
+import { checkRoutes } from './cards/import/check-routes.ts'
+import { importRoutes } from './cards/import/routes.ts'
 import type { Config } from './config.ts'
 import { consolePlugin } from './console/plugin.ts'
-import { scorecardRoutes } from './deployments/api-v1/routes.ts'
-import { deploymentRoutes } from './deployments/routes.ts'
-import { exportRoutes } from './export/routes.ts'
 import { bodyFormPlugin } from './http/body-form.ts'
 import { acceptJsonOnly } from './http/body-parser.ts'
 import { networkMatcher } from './http/client-network.ts'
 import { errorHandler } from './http/error-handler.ts'
 import { healthRoutes } from './http/health.ts'
+import { hostPlugin } from './http/host.ts'
+import { idempotencyPlugin } from './http/idempotency/plugin.ts'
 import { malformedRequestHandler, unparsableRequestHandler } from './http/malformed.ts'
 import { expectationPlugin, takeNodeEvents } from './http/node-events.ts'
-import { notFoundHandler } from './http/not-found.ts'
+import { noteMethods, notFoundHandler } from './http/not-found.ts'
 import { observationPlugin } from './http/observation.ts'
+import { openapiPlugin } from './http/openapi/plugin.ts'
+import { SMALL_BODY_BYTES } from './http/overload/body-budget.ts'
+import { sheddingPlugin } from './http/overload/plugin.ts'
 import { requestIdPlugin } from './http/request-id.ts'
 import { RequestObserver } from './http/request-observer.ts'
 import { serializerCompiler } from './http/serializers.ts'
 import { shutdownPlugin } from './http/shutdown.ts'
+import { refuseUnknownQueries } from './http/unknown-query.ts'
 import { validatorCompiler } from './http/validators.ts'
-import { idempotencyPlugin } from './idempotency/plugin.ts'
-import { importRoutes } from './import/routes.ts'
+import { accessReviewRoutes } from './identity/access-review/routes.ts'
+import { auditLogRoutes } from './identity/audit/routes.ts'
+import { signOnRoutes } from './identity/auth/oidc/routes.ts'
+import { authPlugin, FORMER_SECRET, refusalPlugin } from './identity/auth/plugin.ts'
+import { authRoutes } from './identity/auth/routes.ts'
+import { keyRoutes } from './identity/keys/routes.ts'
+import { serviceAccountRoutes } from './identity/service-accounts/routes.ts'
+import { ownAccountRoutes } from './identity/teams/own/routes.ts'
+import { memberRoutes } from './identity/teams/routes.ts'
+import { batchRoutes } from './jobs/batches/routes.ts'
+import { batchUploadRoutes } from './jobs/batches/upload-routes.ts'
 import { jobRoutes } from './jobs/routes.ts'
-import { keyRoutes } from './keys/routes.ts'
-import { modelCopyRoutes } from './models/copies/routes.ts'
-import { modelRoutes } from './models/routes.ts'
-import { alarmRoutes } from './monitoring/alarms/routes.ts'
-import { monitoringRoutes } from './monitoring/routes.ts'
-import { openapiPlugin } from './openapi/plugin.ts'
+import { webhookRoutes } from './jobs/webhooks/routes.ts'
+import { proofRoutes } from './log/proof/routes.ts'
+import { logErasureRoutes } from './log/reading/erasure/routes.ts'
+import { logExportRoutes } from './log/reading/export/routes.ts'
+import { readingRoutes } from './log/reading/routes.ts'
 import { outcomeImportRoutes } from './outcomes/import-routes.ts'
 import { outcomeRoutes } from './outcomes/routes.ts'
-import { SMALL_BODY_BYTES } from './overload/body-budget.ts'
-import { sheddingPlugin } from './overload/plugin.ts'
-import { performanceRoutes } from './performance/routes.ts'
 import { systemClock } from './platform/clock.ts'
 import { newId } from './platform/ids/ids.ts'
 import { LogThrottle } from './platform/log-throttle.ts'
-import { proofRoutes } from './proof/routes.ts'
 import { CallerQuota } from './rate-limit/caller-quota.ts'
 import { LookUpGate } from './rate-limit/look-up-gate.ts'
 import { addressCounter, quotaPlugin } from './rate-limit/plugin.ts'
-import { logErasureRoutes } from './reading/erasure/routes.ts'
-import { logExportRoutes } from './reading/export/routes.ts'
-import { readingRoutes } from './reading/routes.ts'
-import { reasonRoutes } from './reasons/routes.ts'
-import { replayRoutes } from './replay/routes.ts'
-import { fallbackOf } from './scoring/fast-path/fallback.ts'
+import { deploymentRoutes } from './registry/deployments/routes.ts'
+import { modelCopyRoutes } from './registry/models/copies/routes.ts'
+import { modelRoutes } from './registry/models/routes.ts'
+import { backtestRoutes } from './reports/backtest/routes.ts'
+import { changeRequestRoutes } from './reports/change-requests/routes.ts'
+import { alarmRoutes } from './reports/monitoring/alarms/routes.ts'
+import { monitoringRoutes } from './reports/monitoring/routes.ts'
+import { overviewRoutes } from './reports/overview/routes.ts'
+import { performanceRoutes } from './reports/performance/routes.ts'
+import { reasonRoutes } from './reports/reasons/routes.ts'
+import { replayRoutes } from './reports/replay/routes.ts'
+import { statsRoutes } from './reports/stats/routes.ts'
+import { applicantRoutes } from './scoring/applicant-routes.ts'
+import { findFallback } from './scoring/fast-path/fallback.ts'
 import { FastPath } from './scoring/fast-path/fast-path.ts'
 import { resumePlugin } from './scoring/fast-path/resume.ts'
 import { readScoresFrom } from './scoring/fast-path/score-connections.ts'
 import { scoringRoutes } from './scoring/routes.ts'
-import { serviceAccountRoutes } from './service-accounts/routes.ts'
 import type { Services } from './services.ts'
-import { statsRoutes } from './stats/routes.ts'
-import { ownAccountRoutes } from './teams/own/routes.ts'
-import { memberRoutes } from './teams/routes.ts'
-import { webhookRoutes } from './webhooks/routes.ts'
 
-export type AppOptions = Pick<
-  Config,
-  'publicUrl' | 'trustProxy' | 'bodyLimitBytes' | 'rateLimitPerMinute'
->
+type AppOptions = Pick<Config, 'publicUrl' | 'trustProxy' | 'bodyLimitBytes' | 'rateLimitPerMinute'>
 
 /** Name of issuer and audience in access tokens. */
 const TOKEN_PARTY = 'scoreline'
@@ -106,7 +107,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     trustProxy: options.trustProxy.length === 0 ? false : networkMatcher(options.trustProxy),
     // A client must not choose an id that looks like one of the service.
     requestIdHeader: false,
-    genReqId: (raw) => fallbackOf(raw)?.requestId ?? newId('req_', systemClock.epochMs()),
+    genReqId: (raw) => findFallback(raw)?.requestId ?? newId('req_', systemClock.epochMs()),
     routerOptions: { maxParamLength: PARAM_CHARS_MAX },
     exposeHeadRoutes: false,
     loggerInstance: log as FastifyBaseLogger,
@@ -122,6 +123,8 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   acceptJsonOnly(app)
   app.setErrorHandler(errorHandler(logThrottle))
   app.setNotFoundHandler(notFoundHandler)
+  noteMethods(app)
+  refuseUnknownQueries(app)
   await app.register(requestIdPlugin, { clock, tracer: telemetry.tracer })
   await app.register(resumePlugin)
   await app.register(shutdownPlugin, telemetry)
@@ -134,6 +137,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(authPlugin, { ...services, lookUps })
   await app.register(quotaPlugin, { limiter, quotaPerMinute })
   await app.register(refusalPlugin)
+  await app.register(hostPlugin)
   await app.register(expectationPlugin)
   await app.register(observationPlugin, { observer })
   await app.register(bodyFormPlugin)
@@ -160,12 +164,13 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     publicUrl: options.publicUrl,
   })
   await app.register(importRoutes, { imports: services.imports, publicUrl: options.publicUrl })
+  await app.register(checkRoutes, services)
   await app.register(exportRoutes, services)
   await app.register(deploymentRoutes, services)
-  await app.register(scorecardRoutes, services)
   await app.register(changeRequestRoutes, services)
   await app.register(webhookRoutes, services)
   await app.register(scoringRoutes, services)
+  await app.register(applicantRoutes, services.applicants)
   await app.register(statsRoutes, services)
   await app.register(readingRoutes, services)
   await app.register(reasonRoutes, services)
@@ -174,6 +179,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   await app.register(outcomeRoutes, services)
   await app.register(outcomeImportRoutes, services)
   await app.register(performanceRoutes, services)
+  await app.register(overviewRoutes, services)
   await app.register(logExportRoutes, services)
   await app.register(logErasureRoutes, services)
   await app.register(jobRoutes, services)
@@ -193,7 +199,7 @@ export async function buildApp(services: Services, options: AppOptions): Promise
   return app
 }
 
-/** How access tokens are signed and verified with a secret. */
+/** Sets how access tokens are signed and verified with a secret. */
 function tokenOptions(secret: string | Buffer): FastifyJWTOptions {
   return {
     secret,
@@ -246,4 +252,5 @@ function installFastPath(
   })
   app.server.removeAllListeners('request').on('request', fastPath.listen)
   readScoresFrom(app.server, fastPath)
+  telemetry.shedder.connections.watch(app.server)
 }

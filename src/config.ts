@@ -1,16 +1,17 @@
-import { readFileSync, statSync } from 'node:fs'
 import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
-import { readSignIn, type SignInConfig } from './auth/oidc/settings.ts'
-import { type BatchConfig, readBatches } from './batches/settings.ts'
 import { isNetwork } from './http/client-network.ts'
+import { readSignIn, type SignInConfig } from './identity/auth/oidc/settings.ts'
+import { type BatchConfig, readBatches } from './jobs/batches/settings.ts'
+import { DURABILITIES, type Durability } from './log/score-log.ts'
 import { databaseUrlFault } from './platform/db/database-url.ts'
-import { objectLocationOf } from './platform/object-store/locations.ts'
+import { findMisspelt } from './platform/misspelt.ts'
+import { parseObjectLocation } from './platform/object-store/locations.ts'
 import { type ObjectStoreConfig, readObjectStores } from './platform/object-store/settings.ts'
 import { redisUrlFault } from './platform/redis-cluster/redis-url.ts'
 import { readTracing, type TracingSettings } from './platform/tracing/settings.ts'
-import { DURABILITIES, type Durability } from './score-log/score-log.ts'
+import { type Environment, readSecretFile, VariableReader } from './platform/variable-reader.ts'
 
-/** How the process runs, read once from its environment. */
+/** The way the process runs, read once from its environment. */
 export interface Config extends SignInConfig, ObjectStoreConfig, BatchConfig {
   readonly host: string
   readonly port: number
@@ -39,7 +40,7 @@ export interface Config extends SignInConfig, ObjectStoreConfig, BatchConfig {
   /** Addresses and CIDRs of proxies whose forwarding headers the service trusts. */
   readonly trustProxy: readonly string[]
   readonly logLevel: string
-  /** Whether committed audit records also go to standard output. */
+  /** True if committed audit records also go to standard output. */
   readonly streamsAudit: boolean
   readonly bodyLimitBytes: number
   /** How safe a record must be before its response is sent. */
@@ -48,34 +49,42 @@ export interface Config extends SignInConfig, ObjectStoreConfig, BatchConfig {
   readonly spoolBytesMax: number
   /** Bound of the answers that are kept for idempotency keys, in bytes of the database. */
   readonly idempotencyBytesMax: number
-  /** How long records stay on the local disk after the database has them. */
+  /** Time for which records stay on the local disk after the database has them. */
   readonly spoolKeepMs: number
-  /** How long the score log is kept, in whole days. */
+  /** Time for which the score log is kept, in whole days. */
   readonly scoreLogRetentionDays: number
-  /** Where closed days of the score log go: a directory or a bucket; `null`: they stay. */
+  /** Target of closed days of the score log: a directory or a bucket; `null`: they stay. */
   readonly scoreLogArchive: string | null
-  /** How long after its end a day goes there. */
+  /** Time after its end at which a day goes there. */
   readonly scoreLogArchiveAfterMs: number
-  /** How many days after a check a file there is read again; 0: no file is. */
+  /** Number of days after a check a file there is read again; 0: no file is. */
   readonly scoreLogArchiveCheckDays: number
-  /** How long an outcome waits for its score, in whole days. */
+  /** Time for which an outcome waits for its score, in whole days. */
   readonly outcomeHoldDays: number
-  /** How long a change waits for a second person. */
+  /** Time for which a change waits for a second person. */
   readonly changeRequestLifeMs: number
   /** Networks that webhooks may reach beside the public Internet, and by `http`. */
   readonly webhookAllowedNetworks: readonly string[]
   /** Wait after each failed attempt of a webhook; after the last one it is given up. */
   readonly webhookRetryMs: readonly number[]
-  /** Where spans go; null: no request becomes a span. */
+  /** Commit of this build, as its image names it; null: it does not. */
+  readonly buildCommit: string | null
+  /** Later version on whose data this one starts all the same. */
+  readonly acceptLaterVersion: string | null
+  /** Number of deployments that have metrics of their own; 0: none. */
+  readonly metricsDeployments: number
+  /** Target of spans; null: no request becomes a span. */
   readonly otel: TracingSettings | null
+  /** Variables that have no effect and look like ones that have, each as a warning. */
+  readonly misspelt: readonly string[]
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const JWT_SECRET_BYTES_MIN = 32
 const WORKERS_MAX = 256
 const BATCH_THREADS_MAX = 64
+/** Prometheus keeps six series for each. */
+const METRICS_DEPLOYMENTS_MAX = 1_000
 /** Largest value of the column that holds the quota of a key. */
 const RATE_LIMIT_MAX = 2 ** 31 - 1
 
@@ -94,14 +103,13 @@ export class ConfigError extends Error {
  * in a file that its variable with the ending `_FILE` names.
  *
  * @param readFile reads such a file; it throws if it can't
-
  * @throws ConfigError naming every wrong variable at once
  */
 export function loadConfig(env: Environment, readFile = readSecretFile): Config {
   const read = new VariableReader(env, readFile)
   const databaseUrl = read.checked('DATABASE_URL', databaseUrlFault)
   const publicUrl = read.url('PUBLIC_URL', ['http:', 'https:'])
-  const config: Config = {
+  const settings: Omit<Config, 'misspelt'> = {
     host: read.text('HOST') ?? '127.0.0.1',
     port: read.integer('PORT', 3000, 0, 65_535),
     publicUrl: publicUrl === null ? null : publicUrl.replace(/\/+$/, ''),
@@ -139,96 +147,37 @@ export function loadConfig(env: Environment, readFile = readSecretFile): Config 
     changeRequestLifeMs: 3_600_000 * read.integer('CHANGE_REQUEST_HOURS', 72, 1, 720),
     webhookAllowedNetworks: readAllowedNetworks(read),
     webhookRetryMs: readRetries(read),
+    buildCommit: read.text('BUILD_COMMIT'),
+    acceptLaterVersion: readAcceptedVersion(read),
+    metricsDeployments: read.integer('METRICS_DEPLOYMENTS', 0, 0, METRICS_DEPLOYMENTS_MAX),
     otel: readTracing(read),
   }
-  checkWorkers(read, config)
+  checkWorkers(read, settings)
   if (read.faults.length > 0) throw new ConfigError(read.faults)
-  return Object.freeze(config)
+  return Object.freeze({ ...settings, misspelt: findMisspelt(Object.keys(env), read.asked) })
 }
 
-/** Variables that hold a secret; each may be in a file instead. */
-const SECRETS = [
-  ...(['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET', 'BOOTSTRAP_OWNER_PASSWORD'] as const),
-  'OIDC_CLIENT_SECRET',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-] as const
-type SecretName = (typeof SECRETS)[number]
-const SECRET_FILE_BYTES_MAX = 64 * 1024
-
-function isSecret(name: string): name is SecretName {
-  return SECRETS.some((secret) => secret === name)
+/**
+ * Reads what a migration needs of the configuration.
+ *
+ * @throws ConfigError
+ */
+export function loadDatabaseConfig(env: Environment): {
+  readonly url: string
+  readonly acceptedVersion: string | null
+} {
+  const read = new VariableReader(env, readSecretFile)
+  const url = read.checked('DATABASE_URL', databaseUrlFault) ?? ''
+  const acceptedVersion = readAcceptedVersion(read)
+  if (url === '' && read.faults.length === 0) read.faults.push('DATABASE_URL is required')
+  if (read.faults.length > 0) throw new ConfigError(read.faults)
+  return { url, acceptedVersion }
 }
 
-/** @throws Error for a file that can't be read or is too long to be a secret */
-function readSecretFile(path: string): string {
-  if (statSync(path).size > SECRET_FILE_BYTES_MAX) throw new RangeError('the file is too long')
-  return readFileSync(path, 'utf8')
-}
-
-class VariableReader {
-  readonly faults: string[] = []
-  private readonly env: Environment
-  private readonly readFile: (path: string) => string
-
-  constructor(env: Environment, readFile: (path: string) => string) {
-    this.env = env
-    this.readFile = readFile
-  }
-
-  /** A text that may be in a file. One line break at the end of the file is left out. */
-  secret(name: SecretName): string | null {
-    const path = this.text(`${name}_FILE`)
-    if (path === null) return this.text(name)
-    if (this.text(name) !== null) {
-      this.faults.push(`${name} and ${name}_FILE are both set: remove one of them`)
-      return null
-    }
-    try {
-      const text = this.readFile(path).replace(/\r?\n$/, '')
-      if (text !== '') return text
-      this.faults.push(`${name}_FILE must name a file that is not empty`)
-    } catch {
-      const bound = `at most ${SECRET_FILE_BYTES_MAX} bytes`
-      this.faults.push(`${name}_FILE must name a file that the service can read, of ${bound}`)
-    }
-    return null
-  }
-
-  text(name: string): string | null {
-    const value = this.env[name]
-    return value === undefined || value === '' ? null : value
-  }
-
-  integer<Otherwise>(
-    name: string,
-    otherwise: Otherwise,
-    least: number,
-    most: number,
-  ): number | Otherwise {
-    const text = this.text(name)
-    if (text === null) return otherwise
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-    if (value >= least && value <= most) return value
-    this.faults.push(`${name} must be a whole number from ${least} to ${most}`)
-    return otherwise
-  }
-
-  url(name: string, protocols: readonly string[]): string | null {
-    return this.checked(name, (text) => {
-      const parsed = URL.parse(text)
-      if (parsed !== null && protocols.includes(parsed.protocol)) return null
-      return `must be a URL that starts with ${protocols.join('// or ')}//`
-    })
-  }
-
-  /** @param faultOf what is wrong with a text, to be read after the name; null: nothing */
-  checked(name: string, faultOf: (text: string) => string | null): string | null {
-    const text = isSecret(name) ? this.secret(name) : this.text(name)
-    const fault = text === null ? null : faultOf(text)
-    if (fault === null) return text
-    this.faults.push(`${name} ${fault}`)
-    return null
-  }
+function readAcceptedVersion(read: VariableReader): string | null {
+  return read.checked('ACCEPT_LATER_VERSION', (text) =>
+    /^(?:\d+\.\d+\.\d+\S*|unknown)$/.test(text) ? null : 'must be a version, such as 1.2.3',
+  )
 }
 
 /**
@@ -259,7 +208,10 @@ function readJwtSecrets(
 }
 
 /** The embedded database has one process; without Redis each would grant the whole quota. */
-function checkWorkers(read: VariableReader, { workers, databaseUrl, redisUrl }: Config): void {
+function checkWorkers(
+  read: VariableReader,
+  { workers, databaseUrl, redisUrl }: Pick<Config, 'workers' | 'databaseUrl' | 'redisUrl'>,
+): void {
   if (workers === 1) return
   if (databaseUrl === null) {
     read.faults.push('WORKERS above 1 needs DATABASE_URL: the embedded database has one process')
@@ -326,7 +278,7 @@ function readDurability(read: VariableReader): Durability {
 
 function readArchive(read: VariableReader): string | null {
   const text = read.text('SCORE_LOG_ARCHIVE')
-  if (text !== null && objectLocationOf(text) === null) {
+  if (text !== null && parseObjectLocation(text) === null) {
     read.faults.push('SCORE_LOG_ARCHIVE must be file:///directory or s3://bucket/prefix')
   }
   return text

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../schemas/errors.ts'
 
 /**
- * What can go wrong for a caller, as stable codes; the HTTP status of each is in `http/status.ts`.
+ * Faults that a caller can meet, as stable codes; the HTTP status of each is in `http/status.ts`.
  */
 export type { ErrorCode }
 
@@ -20,6 +20,8 @@ interface AppErrorOptions {
   readonly details?: readonly ErrorDetail[]
   /** With `rate_limited` and `idempotency_in_progress`: how long to wait, above 0. */
   readonly retryAfterMs?: number
+  /** With `unavailable`: it stays so until an operator acts. */
+  readonly isLasting?: boolean
   readonly cause?: unknown
 }
 
@@ -30,6 +32,7 @@ export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[] | undefined
   readonly retryAfterMs: number | undefined
+  readonly isLasting: boolean
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, { cause: options.cause })
@@ -37,7 +40,13 @@ export class AppError extends Error {
     this.code = code
     this.details = options.details
     this.retryAfterMs = options.retryAfterMs
+    this.isLasting = options.isLasting === true
   }
+}
+
+/** Tells whether the same work may succeed later, without anybody doing anything. */
+export function isAway(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'unavailable' && !error.isLasting
 }
 
 /** The same error for a deployment that is absent, inactive, or of another team. */

@@ -4,17 +4,23 @@ import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
+import { openPatiently } from './http/waiting.ts'
+import { isGuessable } from './identity/teams/guessable.ts'
+import { SpoolOpenError } from './log/spool/spool.ts'
+import { READY_AFTER_MS } from './platform/caches/warm-up.ts'
 import { causeChain, firstFailure } from './platform/cause-chain.ts'
 import type { Clock } from './platform/clock.ts'
 import { DataDirInUseError, lentDataDir, openDataDir } from './platform/data-dir/data-dir.ts'
 import { DatabaseOpenError } from './platform/db/errors.ts'
+import { openDatabase } from './platform/db/open.ts'
 import { exitProcess } from './platform/exit.ts'
+import { requireFreePort } from './platform/free-port.ts'
 import { createLog, type LogStream, openLines } from './platform/log.ts'
 import { collectStartGarbage } from './platform/start-garbage.ts'
+import { LaterVersionError, VERSION } from './platform/version.ts'
 import { PrimaryChannel } from './platform/workers/channel.ts'
 import { Primary } from './platform/workers/primary.ts'
 import { WorkerStartError } from './platform/workers/supervisor.ts'
-import { SpoolOpenError } from './score-log/spool/spool.ts'
 import { createServices, type Services } from './services.ts'
 
 /**
@@ -35,7 +41,7 @@ export interface RunningServer {
 interface ServerOptions {
   /** Prints a line for the person who starts the service, not to the stream of the log. */
   readonly announce: (line: string) => void
-  /** Where the log goes; standard output when left out. */
+  /** Target of the log; standard output when left out. */
   readonly logStream?: LogStream
   /** Called when the service can't continue. */
   readonly onCrash: (error: Error) => void
@@ -48,9 +54,9 @@ interface ServerOptions {
   readonly clock?: Clock
   /** See `ServiceOptions`. */
   readonly logFromMs?: number
-  /** What is done before the service accepts requests. */
+  /** Does what comes before the service accepts requests. */
   readonly prepare?: (services: Services) => Promise<void>
-  /** What is done last, when everything is loaded and no request can wait for it. */
+  /** Does what comes last, when everything is loaded and no request can wait for it. */
   readonly beforeListening?: () => Promise<void>
 }
 
@@ -59,9 +65,15 @@ export async function startServer(
   config: Config,
   { announce, onCrash, channel, logStream, prepare, beforeListening, ...replaced }: ServerOptions,
 ): Promise<RunningServer> {
+  // A start that fails must not have made an owner and printed a password. The primary has checked
+  // the port of its workers.
+  if (channel === undefined) await requireFreePort(config.host, config.port)
+  const log = createLog(config.logLevel, logStream)
   const services = await createServices(config, {
-    log: createLog(config.logLevel, logStream),
+    log,
     onCrash,
+    openDatabase: (options) =>
+      openPatiently(() => openDatabase(options), reasonToWait, { ...config, log }),
     ...(config.streamsAudit && { auditLines: openLines() }),
     ...replaced,
     ...(channel && { dataDir: lentDataDir(config.dataDir) }),
@@ -70,7 +82,9 @@ export async function startServer(
   try {
     await prepare?.(services)
     const app = await buildApp(services, config)
-    await services.ready
+    // No probe asks a worker by itself: it gets requests once it listens.
+    const warmMs = channel === undefined ? undefined : READY_AFTER_MS
+    await Promise.all([services.ready, services.warmUp.within(warmMs)])
     await bootstrap(services, config, announce)
     // Now, because an exit must not wait for a disk. Nearly all modules are loaded.
     flushCompileCache()
@@ -78,7 +92,7 @@ export async function startServer(
     const url = await app.listen({ host: config.host, port: config.port })
     const { telemetry } = services
     telemetry.start()
-    if (channel === undefined) announce(startText(config, url, databaseOf(config)))
+    if (channel === undefined) announce(startText(config, url, formatDatabase(config)))
     else {
       telemetry.metrics.source = channel.share(telemetry.metrics)
       channel.ready(url)
@@ -97,17 +111,21 @@ export async function startServer(
   }
 }
 
+function reasonToWait(error: unknown): string | null {
+  return error instanceof DatabaseOpenError && error.isPassing ? error.message : null
+}
+
 /** Names the URL of the service and the pages that a person opens first. */
 function startText({ publicUrl }: Config, url: string, details: string): string {
   const pages = publicUrl ?? url
   return [
-    `Scoreline answers at ${url} (${details})`,
+    `Scoreline answers at ${url} (version ${VERSION}, ${details})`,
     `  Console        ${pages}/console`,
     `  Documentation  ${pages}/docs`,
   ].join('\n')
 }
 
-function databaseOf({ databaseUrl, dataDir }: Config): string {
+function formatDatabase({ databaseUrl, dataDir }: Config): string {
   return databaseUrl === null ? `embedded database in ${resolve(dataDir)}` : 'PostgreSQL'
 }
 
@@ -118,7 +136,12 @@ async function bootstrap(
 ): Promise<void> {
   if (bootstrapOwner !== null) {
     const { email, password } = bootstrapOwner
-    if (await auth.bootstrapOwner(email, password)) announce(`Created the owner ${email}.`)
+    if (await auth.bootstrapOwner(email, password)) {
+      announce(`Created the owner ${email}.`)
+      if (isGuessable(password, email)) {
+        announce('Warning: BOOTSTRAP_OWNER_PASSWORD is easy to guess. Sign in and change it.')
+      }
+    }
   } else if (databaseUrl === null && !(await auth.hasUsers())) {
     // Print first: an owner whose password nobody saw could never sign in.
     const password = randomBytes(18).toString('base64url')
@@ -132,8 +155,8 @@ async function bootstrap(
 }
 
 /**
- * What to print when the start fails: a sentence for a mistake of the operator, otherwise the
- * stack.
+ * Returns what to print when the start fails: a sentence for a mistake of the operator, otherwise
+ * the stack.
  */
 export function startFailureText(thrown: unknown): string {
   const error = firstFailure(thrown)
@@ -148,13 +171,14 @@ export function startFailureText(thrown: unknown): string {
     error instanceof ConfigError ||
     error instanceof DataDirInUseError ||
     error instanceof DatabaseOpenError ||
+    error instanceof LaterVersionError ||
     error instanceof SpoolOpenError ||
     error instanceof WorkerStartError
-  return isExplained ? error.message : causeChain(error).map(stackOf).join('\ncaused by ')
+  return isExplained ? error.message : causeChain(error).map(readStack).join('\ncaused by ')
 }
 
 /** The text of a failed statement holds its parameters, among them the hash of a password. */
-function stackOf(error: Error): string {
+function readStack(error: Error): string {
   return 'params' in error ? 'a failed statement' : (error.stack ?? error.message)
 }
 
@@ -230,7 +254,7 @@ async function runWorker(config: Config, worker: Worker): Promise<void> {
 /** The process that starts the workers and replaces those that die; it serves nothing itself. */
 async function runPrimary(config: Config): Promise<void> {
   const processEnd = new ProcessEnd(PRIMARY_EXIT_DEADLINE_MS)
-  const dataDir = await openDataDir(config.dataDir)
+  const dataDir = await openDataDir(config.dataDir, config.acceptLaterVersion)
   const primary = new Primary({ ...config, log: createLog(config.logLevel) })
   const end: End = async (signal) => {
     const exitCode = await primary.supervisor.end(signal)
@@ -240,12 +264,13 @@ async function runPrimary(config: Config): Promise<void> {
   // Before the workers start: a signal may arrive meanwhile.
   processEnd.callOnSignal(end)
   try {
+    await requireFreePort(config.host, config.port)
     await primary.start()
   } catch (error) {
     await end('SIGTERM')
     throw error
   }
-  const details = `${databaseOf(config)}, ${config.workers} workers`
+  const details = `${formatDatabase(config)}, ${config.workers} workers`
   console.error(startText(config, primary.url, details))
   await collectStartGarbage()
 }
@@ -274,6 +299,7 @@ export async function serve(): Promise<void> {
   try {
     const config = loadConfig(process.env)
     const { worker } = cluster
+    if (worker === undefined) for (const warning of config.misspelt) console.error(warning)
     if (worker !== undefined) await runWorker(config, worker)
     else if (config.workers > 1) await runPrimary(config)
     else await runAlone(config)

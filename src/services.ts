@@ -1,69 +1,60 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { type OpenArchive, openArchive } from './archive/open.ts'
-import { type AuditLines, withAuditStream } from './audit/stream.ts'
-import type { LoginThrottle } from './auth/login-throttle.ts'
-import { openThrottle } from './auth/open-throttle.ts'
-import { type ChangeControlServices, openChangeControl } from './change-requests/open.ts'
+import { ImportSampleChecker } from './cards/import/spec-check.ts'
+import { ImportThread } from './cards/import/thread.ts'
+import { openCards } from './cards/open.ts'
 import type { Config } from './config.ts'
-import { type DeploymentServices, openDeployments } from './deployments/open.ts'
-import { type Evidence, openEvidence } from './evidence/open.ts'
-import { openExports } from './export/open.ts'
-import { errorFacts } from './http/error-facts.ts'
-import { openIdempotency } from './idempotency/open.ts'
-import type { IdempotencyService } from './idempotency/service.ts'
-import { type ModelServices, openModels } from './import/open.ts'
-import { type OutcomeServices, openOutcomes } from './outcomes/open.ts'
+import { ANALYST_ROLES, DEPLOYER_ROLES } from './http/access/caller.ts'
+import { openIdempotency } from './http/idempotency/open.ts'
+import type { IdempotencyService } from './http/idempotency/service.ts'
+import { type AuditLines, withAuditStream } from './identity/audit/stream.ts'
+import type { LoginThrottle } from './identity/auth/login-throttle.ts'
+import { openThrottle } from './identity/auth/open-throttle.ts'
+import { openAccess } from './identity/open.ts'
+import { BATCH_JOB } from './jobs/batches/batch.ts'
+import { openBatches } from './jobs/batches/open.ts'
+import type { JobKind } from './jobs/job.ts'
+import { openJobs } from './jobs/open.ts'
+import { JobStore } from './jobs/store.ts'
+import { openWebhooks } from './jobs/webhooks/open.ts'
+import { type OpenArchive, openArchive } from './log/archive/open.ts'
+import type { Drain } from './log/drain/drain.ts'
+import { type OpenScoreLog, openScoreLog } from './log/open.ts'
+import { openReading } from './log/reading/open.ts'
+import { openLogReader } from './log/reading/open-reader.ts'
+import type { ScoreLog } from './log/score-log.ts'
+import type { SpoolReader } from './log/spool/reader.ts'
+import { openOutcomes } from './outcomes/open.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
 import { openFeed } from './platform/caches/open-invalidation.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { closedWithin, once } from './platform/closing.ts'
 import { type DataDir, openDataDir } from './platform/data-dir/data-dir.ts'
-import type { DatabaseHandle } from './platform/db/client.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './platform/db/guard.ts'
-import { awayTooLong, DatabaseHealth } from './platform/db/health.ts'
+import { awayTooLong, DatabaseHealth, healthLines } from './platform/db/health.ts'
 import { openDatabase } from './platform/db/open.ts'
+import type { Deps } from './platform/deps.ts'
 import { openRedisSite } from './platform/redis-cluster/site.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
-import { openReading, type ReadingServices } from './reading/open.ts'
-import { openReportServices, type ReportServices } from './reports/services.ts'
-import type { Drain } from './score-log/drain/drain.ts'
-import { type OpenScoreLog, openScoreLog } from './score-log/open.ts'
-import { openLogReader } from './score-log/reading/open-reader.ts'
-import type { ScoreLog } from './score-log/score-log.ts'
-import type { SpoolReader } from './score-log/spool/reader.ts'
-import { type BatchThreads, batchThreadsFor } from './scoring/batch-threads/batch-threads.ts'
+import { openRegistry } from './registry/open.ts'
+import { BACKTEST_JOB } from './reports/backtest/service.ts'
+import { openReports } from './reports/open.ts'
+import { REPLAY_JOB } from './reports/replay/service.ts'
+import { batchThreadsFor } from './scoring/batch-threads/batch-threads.ts'
 import { openScoring } from './scoring/open.ts'
-import type { ScoringService } from './scoring/service.ts'
+import { openHostChecks } from './telemetry/host/checks.ts'
 import {
   addIdempotencyMetrics,
   addJobMetrics,
   addLimiterMetrics,
-  addReplayMetrics,
-  addScoreLogMetrics,
   addServiceMetrics,
   addWebhookMetrics,
-} from './service-metrics.ts'
-import { type AccessServices, openAccess } from './teams/open-access.ts'
-import { Telemetry } from './telemetry.ts'
-
-type EvidenceServices = Evidence['services']
+} from './telemetry/service-metrics.ts'
+import { Telemetry } from './telemetry/telemetry.ts'
 
 /** The domains with all that they need. */
-export interface Services
-  extends AccessServices,
-    DeploymentServices,
-    ModelServices,
-    ReportServices,
-    OutcomeServices,
-    ReadingServices,
-    ChangeControlServices,
-    EvidenceServices {
-  readonly exports: ReturnType<typeof openExports>
-  readonly scoring: ScoringService
-  /** Score large batches beside the thread that answers. */
-  readonly batchThreads: BatchThreads
+export interface Services extends Omit<ReturnType<typeof wire>, 'background'> {
   /** Executes requests with an `Idempotency-Key` once. */
   readonly idempotency: IdempotencyService
   readonly telemetry: Telemetry
@@ -99,43 +90,40 @@ interface ServiceOptions {
   readonly logFromMs?: number
   /** Called once when the embedded database has died. */
   readonly onCrash: (error: Error) => void
+  readonly openDatabase?: typeof openDatabase
   /** Receives each statement that goes to the database. */
   readonly onQuery?: (statement: string) => void
   readonly auditLines?: AuditLines
-  /** Whether the caller waits for `ready` itself, and does something else meanwhile. */
+  /** True if the caller waits for `ready` itself, and does something else meanwhile. */
   readonly isEarly?: boolean
 }
 
 const JWT_SECRET_BYTES = 48
 /** Longest wait for work in the background: a later process repeats what was not committed. */
 const BACKGROUND_CLOSE_MS = 1_500
-/** How long scoring continues from memory while the database is unavailable. */
+/** Time for which scoring continues from memory while the database is unavailable. */
 const UNAVAILABLE_TTL_MS = 4 * 60 * 60 * 1000
 
 /**
- * Opens the stores and wires the domains. `close` closes all of them in reverse order.
+ * Opens the stores and wires the domains. `close` closes all of them in reverse order. If one part
+ * fails to open, the parts that are already open are closed before this rejects.
  *
- * If one part fails to open, the parts that are already open are closed before this rejects.
- *
- * @throws DataDirInUseError, DatabaseOpenError, EmbeddedClosedError, SpoolOpenError
+ * @throws DataDirInUseError, LaterVersionError, DatabaseOpenError, SpoolOpenError
  */
 export async function createServices(config: Config, options: ServiceOptions): Promise<Services> {
   await using opened = new AsyncDisposableStack()
-  const clock = options.clock ?? systemClock
-  const { log } = options
-
-  const dataDir = options.dataDir ?? (await openDataDir(config.dataDir))
+  const { log, clock = systemClock } = options
+  const dataDir = options.dataDir ?? (await openDataDir(config.dataDir, config.acceptLaterVersion))
   opened.defer(() => dataDir.close())
   const jwtSecret = config.jwtSecret ?? dataDir.secret('jwt-secret', JWT_SECRET_BYTES)
-
-  const database = await openDatabase({
+  const database = await (options.openDatabase ?? openDatabase)({
     url: config.databaseUrl,
     directory: join(dataDir.path, 'postgres'),
+    acceptedVersion: config.acceptLaterVersion,
     onCrash: options.onCrash,
     ...(options.onQuery && { queryLog: { logQuery: options.onQuery } }),
   })
   opened.defer(() => database.close())
-
   const redis = openRedisSite(config.redisUrl)
   opened.defer(() => redis?.close())
   const limiter = await openLimiter({ redis, clock, log })
@@ -155,42 +143,48 @@ export async function createServices(config: Config, options: ServiceOptions): P
     retentionDays: config.scoreLogRetentionDays,
     clock,
     log,
-    factsOf: errorFacts,
     ...(options.answerDeadlineMs !== undefined && { answerDeadlineMs: options.answerDeadlineMs }),
     ...(options.logFromMs !== undefined && { fromMs: options.logFromMs }),
   })
   // They close at the same time: each may have to wait for a database that does not answer.
-  const writers: { close(): Promise<void> }[] = [openedLog]
+  const writers: { close(): void | Promise<void> }[] = [openedLog]
   opened.defer(async () => void (await Promise.all(writers.map((writer) => writer.close()))))
 
-  const idempotency = openIdempotency({
-    database,
-    secret: jwtSecret,
-    formerSecret: config.formerJwtSecret,
-    bytesMax: config.idempotencyBytesMax,
-    clock,
-    log,
-    factsOf: errorFacts,
-  })
+  const idempotency = openIdempotency(
+    { database, clock, log },
+    {
+      secret: jwtSecret,
+      formerSecret: config.formerJwtSecret,
+      bytesMax: config.idempotencyBytesMax,
+    },
+  )
   opened.defer(() => idempotency.close())
 
-  const health = new DatabaseHealth(clock)
+  const health = new DatabaseHealth(clock, healthLines(log))
   opened.defer(() => health.stopProbes())
-  const telemetry = new Telemetry({ tracing: config.otel, clock, log })
+  const telemetry = new Telemetry({ tracing: config.otel, commit: config.buildCommit, clock, log })
   opened.defer(() => telemetry.stop())
   const archive = await openArchive(config, {
     database,
     directory: join(dataDir.path, 'archive'),
     clock,
     log,
-    factsOf: errorFacts,
     metrics: telemetry.metrics,
   })
   opened.defer(() => closedWithin(BACKGROUND_CLOSE_MS, archive).close())
 
-  const domains = wire(config, withAuditStream(database, options.auditLines ?? null), {
+  const audited = withAuditStream(database, options.auditLines ?? null)
+  const { db, renew } = audited
+  const guard = { deadlineMs: DATABASE_DEADLINE_MS, renew, health }
+  const deps: Deps = {
+    database: audited,
+    db,
+    guarded: (store) => guardStore(store, guard),
     clock,
     log,
+    metrics: telemetry.metrics,
+  }
+  const domains = wire(config, deps, {
     jwtSecret,
     throttle,
     caches,
@@ -202,20 +196,31 @@ export async function createServices(config: Config, options: ServiceOptions): P
     dataDir,
   })
   archive.start()
-  const { auth, outcomeWorker, evaluator } = domains
-  const background = [auth, outcomeWorker, evaluator, telemetry.spans, ...domains.background]
+  const { background, ...services } = domains
   writers.push(domains.keys, domains.serviceAccounts)
-  writers.push(...background.map((part) => closedWithin(BACKGROUND_CLOSE_MS, part)))
-  addScoreLogMetrics(telemetry.metrics, openedLog)
+  for (const part of [telemetry.spans, ...background]) {
+    writers.push(closedWithin(BACKGROUND_CLOSE_MS, part))
+  }
+  const upkeepFailures = () => ({
+    ...openedLog.upkeepFailures(),
+    index: domains.indexUpkeep.failures,
+  })
+  const host = {
+    telemetry,
+    openedLog: { ...openedLog, upkeepFailures },
+    database,
+    dataDir: dataDir.path,
+    clock,
+    log,
+  }
   addLimiterMetrics(telemetry.metrics, limiter)
   addIdempotencyMetrics(telemetry.metrics, idempotency.service)
-  telemetry.readiness.add('spool', () => openedLog.spool.refusal)
+  writers.push(closedWithin(BACKGROUND_CLOSE_MS, openHostChecks(host)))
 
-  if (options.isEarly !== true) await openedLog.ready
-  const { background: _, ...parts } = domains
+  if (options.isEarly !== true) await Promise.all([openedLog.ready, domains.warmUp.within()])
   const ending = opened.move()
   return {
-    ...parts,
+    ...services,
     idempotency: idempotency.service,
     telemetry,
     limiter,
@@ -231,163 +236,135 @@ export async function createServices(config: Config, options: ServiceOptions): P
 }
 
 interface WireOptions {
-  readonly clock: Clock
-  readonly log: Logger
   readonly jwtSecret: string | Buffer
   readonly throttle: LoginThrottle
   readonly caches: InvalidatedCaches
   readonly changes: InvalidationFeed
   readonly scoreLog: ScoreLog
-  readonly openedLog: Pick<OpenScoreLog, 'spool'> & OpenArchive['forReaders']
+  readonly openedLog: Pick<OpenScoreLog, 'spool' | 'damaged' | 'damagedTrees'> &
+    OpenArchive['forReaders']
   readonly health: DatabaseHealth
   readonly telemetry: Telemetry
   readonly dataDir: DataDir
 }
 
-/** The domains that use the database. */
-type Domains = Omit<
-  Services,
-  | 'idempotency'
-  | 'telemetry'
-  | 'jwtSecret'
-  | 'formerJwtSecret'
-  | 'limiter'
-  | 'log'
-  | 'clock'
-  | 'spool'
-  | 'drain'
-  | 'ready'
-  | 'close'
-> & {
-  /** Jobs, nightly replays, change requests and webhooks. */
-  readonly background: readonly { close(): Promise<void> }[]
+const ANALYSIS = { cancelled: 'job.cancel', cancellers: ANALYST_ROLES } as const
+const JOB_KINDS: Readonly<Record<string, JobKind>> = {
+  [REPLAY_JOB]: { started: 'replay.start', ...ANALYSIS },
+  [BACKTEST_JOB]: { started: 'backtest.start', ...ANALYSIS },
+  [BATCH_JOB]: {
+    started: null,
+    cancelled: 'batch.cancel',
+    readers: [...DEPLOYER_ROLES, 'auditor'],
+    cancellers: DEPLOYER_ROLES,
+  },
 }
 
-function wire(config: Config, database: DatabaseHandle, parts: WireOptions): Domains {
-  const { clock, log, jwtSecret, throttle, caches, changes } = parts
-  const { openedLog, health, telemetry, dataDir } = parts
-  const { db, renew, ping } = database
-  const ttlMs = config.specCacheTtlMs
-  const guarded = <Store extends object>(store: Store) =>
-    guardStore(store, { deadlineMs: DATABASE_DEADLINE_MS, onOverdue: renew, health })
-  const { scoring, serving, cache, challengerFailures, batchThreads } = openScoring({
-    db,
-    guarded,
-    clock,
-    ttlMs,
-    unavailableTtlMs: UNAVAILABLE_TTL_MS,
-    log: parts.scoreLog,
-    onChallengerFailed: (challenger, error) =>
-      log.error({ ...challenger, err: errorFacts(error) }, 'a challenger failed'),
-    batchThreads: config.batchThreads ?? batchThreadsFor(config.workers),
-    onBatchThreadCrash: (error) =>
-      log.error({ err: errorFacts(error) }, 'a thread for batches ended'),
-  })
+/** Opens the domains that use the database. */
+function wire(config: Config, deps: Deps, parts: WireOptions) {
+  const { caches, changes, openedLog, health, telemetry, dataDir } = parts
+  const { formerJwtSecret, specCacheTtlMs: ttlMs } = config
+  const secrets = { jwtSecret: parts.jwtSecret, formerJwtSecret }
+  const lives = { ttlMs, unavailableTtlMs: UNAVAILABLE_TTL_MS }
+  const { metrics, readiness, requests, shedder } = telemetry
   const onChange = (deploymentId: string) => changes.publish('deployment', deploymentId)
-  const { deployments, scorecards } = openDeployments({
-    db,
-    guarded,
-    clock,
-    requestLifeMs: config.changeRequestLifeMs,
-    onChange,
+  const access = openAccess(deps, { ...parts, ...secrets, ...lives, signIn: config })
+  const { auth, keys } = access
+  // While the database is away, scoring continues from memory until what is held has expired.
+  readiness.add(
+    'database',
+    () => awayTooLong(health.awayMs, UNAVAILABLE_TTL_MS),
+    () => health.trouble,
+  )
+  health.startProbes(deps.guarded({ ping: deps.database.ping }).ping)
+  const { serving, cache, challengerFailures, ...scored } = openScoring(deps, {
+    ...lives,
+    readiness,
+    keys,
+    scoreLog: parts.scoreLog,
+    countedDeployments: config.metricsDeployments,
+    batchThreads: config.batchThreads ?? batchThreadsFor(config.workers),
   })
   caches.add('deployment', cache)
-  const access = openAccess({
-    db,
-    guarded,
-    clock,
-    jwtSecret,
-    formerJwtSecret: config.formerJwtSecret,
-    signIn: config,
-    throttle,
-    caches,
-    changes,
-    ttlMs,
-    unavailableTtlMs: UNAVAILABLE_TTL_MS,
-  })
-  const { auth, keys } = access
-  const { metrics, readiness, requests, shedder } = telemetry
   addServiceMetrics(metrics, {
     requests,
-    scoring,
-    batchThreads,
+    ...scored,
     challengerFaults: challengerFailures,
     caches: { deployments: cache, keys, users: auth },
     shedder,
     database: health,
   })
-  // While the database is away, scoring continues from memory until what is held has expired.
-  readiness.add('database', () => awayTooLong(health.awayMs, UNAVAILABLE_TTL_MS))
-  health.startProbes(guarded({ ping }).ping)
-  const ofModels = openModels({ db, guarded, clock, onChange })
-  const { models } = ofModels
-  const logReader = openLogReader({ db, guarded, ...openedLog })
-  const { reader, models: loggedModels, eraser } = logReader
-  const ofLog = { db, guarded, reader, models: loggedModels, clock, archive: openedLog.archive }
-  const outcomes = openOutcomes({
-    db,
-    guarded,
-    reader,
-    clock,
+  const runner = new ImportThread()
+  const registry = openRegistry(deps, {
+    samples: new ImportSampleChecker(runner, deps.guarded(new JobStore(deps.db))),
+    requestLifeMs: config.changeRequestLifeMs,
+    onChange,
+  })
+  const { models } = registry
+  const logReader = openLogReader({ ...deps, ...openedLog })
+  const outcomes = openOutcomes(deps, {
+    reader: logReader.reader,
     directory: join(dataDir.path, 'imports'),
     holdDays: config.outcomeHoldDays,
-    log: { failed: (what, error) => log.warn({ err: errorFacts(error) }, `failed: ${what}`) },
   })
-  const reading = openReading({ ...ofLog, eraser, others: outcomes.outcomes, log })
-  const { scoreReading } = reading
-  const evidence = openEvidence({
-    db,
-    guarded,
+  const reading = openReading(deps, {
     logReader,
-    clock,
-    reading: scoreReading,
-    models,
+    damaged: openedLog.damaged,
+    damagedTrees: openedLog.damagedTrees,
+    others: outcomes.outcomes,
+    ...secrets,
+  })
+  const { proofs } = reading
+  const jobs = openJobs(deps, JOB_KINDS)
+  const reports = openReports(deps, {
+    ...openedLog,
+    ...reading,
+    ...registry,
+    logReader,
     definitions: outcomes.outcomeDefinitions,
-    batches: { config, path: dataDir.path, serving, loop: shedder.loop },
-    jwtSecret,
-    formerJwtSecret: config.formerJwtSecret,
-    log,
-    factsOf: errorFacts,
-  })
-  addReplayMetrics(metrics, evidence.nightly)
-  addJobMetrics(metrics, evidence)
-  const reports = openReportServices({
-    ...ofLog,
-    logReader,
-    database,
-    deployments,
-    scoreReading,
-    metrics,
-    log,
-    factsOf: errorFacts,
-  })
-  const changeControl = openChangeControl({
-    ...ofLog,
-    changes: reports.changes,
-    database,
-    config,
-    jwtSecret,
-    log,
-    factsOf: errorFacts,
+    jobs,
+    breakGlassEmail: config.breakGlassEmail,
     onChange,
-    checkpointOf: (teamId) => evidence.services.proofs.checkpoint({ teamId }),
+  })
+  const { path } = dataDir
+  const batches = openBatches(deps, { jobs, config, path, serving, loop: shedder.loop })
+  addJobMetrics(metrics, { jobs, batches, nightly: reports.nightly, proofs })
+  const baselines = reports.services.reasons
+  const cards = openCards(deps, { models, baselines, runner, jobs, dataDir, config })
+  const webhooks = openWebhooks(deps, {
+    config,
+    jwtSecret: parts.jwtSecret,
+    readCheckpoint: (teamId) => proofs.checkpoint({ teamId }),
     awayMs: () => health.awayMs,
     spoolRefusal: () => openedLog.spool.refusal,
   })
-  addWebhookMetrics(metrics, changeControl.services.webhookParts)
+  addWebhookMetrics(metrics, webhooks)
+  // Batches end after their jobs.
+  const work = { close: () => jobs.close().then(() => batches.close()) }
   return {
     ...access,
-    ...ofModels,
-    exports: openExports(models, reports.services.reasons),
-    deployments,
-    scorecards,
-    scoring,
-    batchThreads,
-    ...reading,
-    ...changeControl.services,
-    ...evidence.services,
-    background: [evidence, changeControl, reports, batchThreads],
-    ...reports.services,
+    ...scored,
+    ...registry,
     ...outcomes,
+    ...reading,
+    ...reports.services,
+    ...cards.services,
+    jobs: jobs.service,
+    batches: batches.service,
+    webhooks: webhooks.service,
+    /** The parts that deliver, cleans up and looks for events beside requests. */
+    webhookParts: webhooks,
+    background: [
+      auth,
+      outcomes.outcomeWorker,
+      reading.indexUpkeep,
+      reading.treeUpkeep,
+      work,
+      reports,
+      cards,
+      webhooks,
+      scored.batchThreads,
+      scored.warmUp,
+    ],
   }
 }

@@ -14,7 +14,7 @@ const CHARSET_CHARS_MAX = 40
 export const bodyFormPlugin = fastifyPlugin(
   async (app) => {
     app.addHook('preParsing', (request, _reply, payload, done) => {
-      const fault = faultOf(request)
+      const fault = findFault(request)
       if (fault === null) done(null, payload)
       else done(new AppError('unsupported_media_type', fault))
     })
@@ -22,7 +22,7 @@ export const bodyFormPlugin = fastifyPlugin(
   { name: 'body-form', fastify: '5.x' },
 )
 
-function faultOf({ headers }: FastifyRequest): string | null {
+function findFault({ headers }: FastifyRequest): string | null {
   const coding = headers['content-encoding']
   if (coding !== undefined && coding !== '' && coding.toLowerCase() !== 'identity') {
     return 'send the body as it is, without the header Content-Encoding'

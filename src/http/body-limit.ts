@@ -5,6 +5,6 @@ import type { FastifyInstance } from 'fastify'
  *
  * @param bytesMax in bytes
  */
-export function bodyLimitOf(app: FastifyInstance, bytesMax: number): number {
+export function readBodyLimit(app: FastifyInstance, bytesMax: number): number {
   return Math.min(bytesMax, app.initialConfig.bodyLimit ?? bytesMax)
 }

@@ -5,7 +5,7 @@ const GROUPS = 8
  * In units of 16 bits: a /64 is the smallest network of one client, who may use all its addresses.
  */
 const NETWORK_GROUPS = 4
-/** What an IPv4 client's address begins with on a socket that listens on both. */
+/** The beginning of an IPv4 client's address on a socket that listens on both. */
 const MAPPED_IPV4 = /^0:0:0:0:0:ffff:/
 
 /**
@@ -17,7 +17,7 @@ const MAPPED_IPV4 = /^0:0:0:0:0:ffff:/
 export function clientNetwork(named: string): string {
   const address = plainAddress(named)
   if (isIP(address) !== 6) return address
-  const groups = groupsOf(address)
+  const groups = parseGroups(address)
   const hex = (some: readonly number[]) => some.map((group) => group.toString(16)).join(':')
   if (MAPPED_IPV4.test(hex(groups))) {
     return groups
@@ -39,7 +39,7 @@ function plainAddress(named: string): string {
 
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|(\d+\.\d+\.\d+\.\d+):\d{1,5})$/
 
-/** Whether a text is an address or a CIDR; `/0`, which means everyone, is neither. */
+/** Tells whether a text is an address or a CIDR; `/0`, which means everyone, is neither. */
 export function isNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
   const bitsMax = isIP(address) === 6 ? 128 : 32
@@ -72,7 +72,7 @@ export function networkMatcher(
 /**
  * The eight numbers of an IPv6 address; a zone is left out, a dotted ending stands for two of them.
  */
-function groupsOf(address: string): number[] {
+function parseGroups(address: string): number[] {
   const [plain = ''] = address.split('%')
   const [head = [], tail = []] = plain.split('::').map((part) =>
     part.split(':').flatMap((group) => {

@@ -1,11 +1,11 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
+import { errorFacts } from '../platform/error-facts.ts'
 import type { LogThrottle } from '../platform/log-throttle.ts'
-import { errorFacts } from './error-facts.ts'
 import { failureReply, RETRY_AFTER_SEC } from './reply.ts'
 import { requestError } from './request-errors.ts'
 import { STATUS_BY_CODE } from './status.ts'
-import { traceFactsOf } from './trace.ts'
+import { readTraceFacts } from './trace.ts'
 
 type ErrorHandler = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
 
@@ -26,12 +26,12 @@ function handleError(
   const failure =
     error instanceof AppError
       ? error
-      : (requestError(error, request.routeOptions.bodyLimit) ??
+      : (requestError(error, makeBody(request)) ??
         new AppError('internal_error', 'the service failed to handle this request'))
   const status = STATUS_BY_CODE[failure.code]
   const { operation } = request.routeOptions.config
   const { code } = failure
-  const facts = { requestId: request.id, operation, code, ...traceFactsOf(request) }
+  const facts = { requestId: request.id, operation, code, ...readTraceFacts(request) }
   if (request.span !== null) request.span.errorCode = code
   if (status === 500) request.log.error({ ...facts, err: errorFacts(error) }, 'request failed')
   else if (status === 503) {
@@ -42,5 +42,15 @@ function handleError(
   if (failure.retryAfterMs !== undefined) {
     reply.header('retry-after', Math.ceil(failure.retryAfterMs / 1000))
   }
+  // RFC 9110, 15.5.2: a 401 says how to prove oneself.
+  if (status === 401) reply.header('www-authenticate', 'Bearer realm="scoreline"')
   reply.code(status).send(failureReply(failure, request.id))
+}
+
+function makeBody({ routeOptions: { bodyLimit, config } }: FastifyRequest) {
+  return {
+    ...(bodyLimit !== undefined && { bodyBytesMax: bodyLimit }),
+    fileTypes: config.fileTypes ?? [],
+    takesCard: config.takesCard === true,
+  }
 }

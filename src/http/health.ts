@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { ANYONE } from '../access/caller.ts'
 import type { MetricRegistry } from '../platform/metrics/registry.ts'
+import { VERSION } from '../platform/version.ts'
+import { ANYONE } from './access/caller.ts'
 import type { Readiness } from './readiness.ts'
 
 interface HealthOptions {
@@ -10,8 +11,8 @@ interface HealthOptions {
 }
 
 /** The process turns. */
-const LiveReport = Type.Object({ status: Type.Literal('ok') })
-/** Whether to send requests here, and `ok` or the reason for each check. */
+const LiveReport = Type.Object({ status: Type.Literal('ok'), version: Type.String() })
+/** True if to send requests here, and `ok` or the reason for each check. */
 const ReadyReport = Type.Object({
   status: Type.Union([Type.Literal('ready'), Type.Literal('not_ready')]),
   checks: Type.Record(Type.String(), Type.String()),
@@ -21,7 +22,7 @@ const UNPUBLISHED = { hide: true } as const
 const OPERATIONAL = { access: ANYONE, isOperational: true, rateLimit: false } as const
 
 /**
- * What load balancers, orchestrators and monitoring ask.
+ * Answers load balancers, orchestrators and monitoring.
  *
  * `/livez` says that the event loop turns, and looks at nothing else. Without its answer the
  * process is restarted. A restart does not bring back a database, but it loses every cached
@@ -35,15 +36,17 @@ export const healthRoutes: FastifyPluginAsyncTypebox<HealthOptions> = async (
   app.get(
     '/livez',
     {
+      exposeHeadRoute: true,
       schema: { ...UNPUBLISHED, response: { 200: LiveReport } },
       config: { operation: 'operations.live', ...OPERATIONAL },
     },
-    () => ({ status: 'ok' as const }),
+    () => ({ status: 'ok' as const, version: VERSION }),
   )
 
   app.get(
     '/readyz',
     {
+      exposeHeadRoute: true,
       schema: { ...UNPUBLISHED, response: { 200: ReadyReport, 503: ReadyReport } },
       config: { operation: 'operations.ready', ...OPERATIONAL },
     },
@@ -56,7 +59,11 @@ export const healthRoutes: FastifyPluginAsyncTypebox<HealthOptions> = async (
 
   app.get(
     '/metrics',
-    { schema: UNPUBLISHED, config: { operation: 'operations.metrics', ...OPERATIONAL } },
+    {
+      exposeHeadRoute: true,
+      schema: UNPUBLISHED,
+      config: { operation: 'operations.metrics', ...OPERATIONAL },
+    },
     async (_request, reply) => {
       const text = await metrics.text()
       return reply.type(metrics.contentType).send(text)

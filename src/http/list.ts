@@ -1,12 +1,14 @@
-import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import { AppError } from '../errors.ts'
-import { type ListRequest, type PageReader, PORTION_ITEMS, portionsOf } from '../platform/paging.ts'
-import { errorFacts } from './error-facts.ts'
+import {
+  type ListRequest,
+  listPortions,
+  type PageReader,
+  PORTION_ITEMS,
+} from '../platform/paging.ts'
 import { JSON_TYPE, nextCursor } from './reply.ts'
-import { traceFactsOf } from './trace.ts'
+import { sendChunks } from './text-stream.ts'
 
-/** How a list is read and written. */
+/** The way a list is read and written. */
 interface ListSource<Item, Answer extends object> {
   readonly read: PageReader<Item>
   /** An object whose one property is the array of the items. */
@@ -28,41 +30,24 @@ export async function sendList<Item, Answer extends object>(
   if (limit !== undefined || first.nextCursor === null) {
     return { ...answer(first.items), ...nextCursor(first.nextCursor) }
   }
-  const textOf = (items: readonly Item[]) => String(reply.serialize(answer(items)))
-  const texts = listTexts(textOf, first.items, portionsOf(read, first.nextCursor))
-  const body = Readable.from(notingFailure(texts, reply), { objectMode: false })
-  return reply.type(JSON_TYPE).send(body)
+  const formatText = (items: readonly Item[]) => String(reply.serialize(answer(items)))
+  const texts = listTexts(formatText, first.items, listPortions(read, first.nextCursor))
+  const headers = { 'content-type': JSON_TYPE }
+  return sendChunks(reply, texts, { what: 'a list', headers })
 }
 
 const END = ']}'
 
 /** Pieces of `{"items":[…]}`, each made from the text that a list of its items has. */
 async function* listTexts<Item>(
-  textOf: (items: readonly Item[]) => string,
+  formatText: (items: readonly Item[]) => string,
   first: readonly Item[],
   others: AsyncIterable<readonly Item[]>,
 ): AsyncGenerator<string> {
-  const head = textOf([]).slice(0, -END.length)
-  yield textOf(first).slice(0, -END.length)
+  const head = formatText([]).slice(0, -END.length)
+  yield formatText(first).slice(0, -END.length)
   for await (const items of others) {
-    if (items.length > 0) yield `,${textOf(items).slice(head.length, -END.length)}`
+    if (items.length > 0) yield `,${formatText(items).slice(head.length, -END.length)}`
   }
   yield END
-}
-
-/** Logged here: whoever ends the connection would log the error with its message. */
-async function* notingFailure(
-  texts: AsyncIterable<string>,
-  { request }: FastifyReply,
-): AsyncGenerator<string> {
-  try {
-    yield* texts
-  } catch (error) {
-    const { operation } = request.routeOptions.config
-    request.log.warn(
-      { requestId: request.id, operation, ...traceFactsOf(request), err: errorFacts(error) },
-      'a list broke off',
-    )
-    throw new AppError('unavailable', 'the list could not be read to its end')
-  }
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { traceparentOf } from '../platform/tracing/traceparent.ts'
+import { readTraceparent } from '../platform/tracing/traceparent.ts'
 import type { RequestObserver } from './request-observer.ts'
 import { STATUS_BY_CODE } from './status.ts'
 
@@ -52,7 +52,7 @@ export const observationPlugin = fastifyPlugin<ObservationOptions>(
         status,
         receivedAtMs: request.receivedAtMs,
         caller: request.caller,
-        traceparent: traceparentOf(request.headers['traceparent']),
+        traceparent: readTraceparent(request.headers['traceparent']),
         span,
         isReplay,
         isOperational: config.isOperational === true,

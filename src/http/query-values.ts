@@ -18,9 +18,9 @@ interface Property {
   readonly items?: { readonly type?: unknown }
 }
 
-function readerOf({ type, items }: Property): ((value: unknown) => unknown) | undefined {
+function makeReader({ type, items }: Property): ((value: unknown) => unknown) | undefined {
   if (type === 'array') {
-    const read = readerOf(items ?? {}) ?? ((value: unknown) => value)
+    const read = makeReader(items ?? {}) ?? ((value: unknown) => value)
     return (value) => (Array.isArray(value) ? value : [value]).map(read)
   }
   const read = typeof type === 'string' ? READERS[type] : undefined
@@ -39,7 +39,7 @@ function readerOf({ type, items }: Property): ((value: unknown) => unknown) | un
 export function readQueryValues(schema: unknown, validate: Validator): Validator {
   const { properties = {} } = schema as { properties?: Record<string, Property> }
   const readers = Object.entries(properties).flatMap(([name, property]) => {
-    const read = readerOf(property)
+    const read = makeReader(property)
     return read === undefined ? [] : [{ name, read }]
   })
   const validateQuery: Validator = (query) => {

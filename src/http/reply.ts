@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import type { AppError, ErrorCode, ErrorDetail } from '../errors.ts'
 
 /** The one error body. */
@@ -26,6 +27,25 @@ export function failureReply(failure: AppError, requestId: string): ErrorReply {
 export const RETRY_AFTER_SEC = 1
 /** Content type of the responses that the service writes as text. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/**
+ * Makes the headers of an answer that a browser stores as a file and never shows.
+ *
+ * @param name has only characters that a header can contain
+ */
+export function fileHeaders(type: string, name: string) {
+  return {
+    'content-type': type,
+    'content-disposition': `attachment; filename="${name}"`,
+    'x-content-type-options': 'nosniff',
+  }
+}
+
+/** Sends an answer that was written already. */
+export function sendJson(reply: FastifyReply, body: Uint8Array<ArrayBuffer>): FastifyReply {
+  const { buffer, byteOffset, byteLength } = body
+  return reply.type(JSON_TYPE).send(Buffer.from(buffer, byteOffset, byteLength))
+}
 
 /** The last property of a list: present where there is a next page. */
 export function nextCursor(cursor: string | null): { next_cursor?: string } {

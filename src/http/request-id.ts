@@ -1,7 +1,7 @@
 import fastifyPlugin from 'fastify-plugin'
 import type { Clock } from '../platform/clock.ts'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
-import { traceparentOf } from '../platform/tracing/traceparent.ts'
+import { readTraceparent } from '../platform/tracing/traceparent.ts'
 import type { Tracer } from '../platform/tracing/tracer.ts'
 
 declare module 'fastify' {
@@ -28,7 +28,7 @@ export const requestIdPlugin = fastifyPlugin<RequestIdOptions>(
     app.addHook('onRequest', (request, reply, done) => {
       request.receivedAtMs = clock.monotonicMs()
       if (tracer !== null)
-        request.span = tracer.begin(traceparentOf(request.headers['traceparent']))
+        request.span = tracer.begin(readTraceparent(request.headers['traceparent']))
       reply.header('x-request-id', request.id)
       done()
     })

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
-import type { Caller } from '../access/caller.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { LogThrottle } from '../platform/log-throttle.ts'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
+import type { Caller } from './access/caller.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import type { Load } from './route-config.ts'
 import { traceFacts } from './trace.ts'
@@ -72,11 +72,11 @@ export class RequestObserver {
     this.metrics.observe({ operation, load, status, durationMs })
     if (request.span !== null) endSpan(request.span, request, endedAtMs)
     if (this.isVerbose && !isOperational)
-      this.log.debug(logFieldsOf(request, durationMs), 'request')
+      this.log.debug(readLogFields(request, durationMs), 'request')
     if (status === 401 || status === 403) this.logThrottled('caller refused', operation, status)
     else if (durationMs > SLOW_MS && !isOperational)
       this.logThrottled('slow request', operation, status)
-    else if (isChange(request)) this.log.info(logFieldsOf(request, durationMs), 'changed')
+    else if (isChange(request)) this.log.info(readLogFields(request, durationMs), 'changed')
   }
 
   private logThrottled(message: string, operation: string, status: number): void {
@@ -96,7 +96,7 @@ function isChange({ caller, method, status, isReplay }: AnsweredRequest): boolea
   return caller?.kind === 'user' && status < 400 && CHANGING.has(method) && !isReplay
 }
 
-function logFieldsOf(
+function readLogFields(
   { requestId, operation, status, caller, traceparent, span }: AnsweredRequest,
   durationMs: number,
 ): object {

@@ -1,5 +1,5 @@
 import type { Operation } from '../../schemas/docs.ts'
-import type { Access } from '../access/caller.ts'
+import type { Access } from './access/caller.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -17,6 +17,12 @@ declare module 'fastify' {
      * Null, at once or later: the body is parsed.
      */
     insteadOfParsing?: (request: FastifyRequest, body: Buffer) => Promise<object | null> | null
+    /** The body holds a scorecard: JSON with a name twice is refused, see `parseCardJson`. */
+    takesCard?: boolean
+    /** The body holds an applicant, as those of routes with a `load` do. */
+    takesApplicant?: boolean
+    /** Content types of a body that is a file. */
+    fileTypes?: readonly string[]
     /** The body goes to the disk as it comes, and takes no memory. */
     isStreamed?: boolean
     /** For operators, not for callers: outside quota, access log and load shedding. */

@@ -31,3 +31,9 @@ export function serializerCompiler(): (response: ResponseSchema) => Serializer {
     return serialize
   }
 }
+
+/** Writes the bytes with which Fastify would answer: a thread can hand them over without a copy. */
+export function writeBody(schema: object, answer: object): Uint8Array<ArrayBuffer> {
+  const serialize = serializerCompiler()({ schema, method: 'GET', url: '' })
+  return new TextEncoder().encode(serialize(answer))
+}

@@ -7,7 +7,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Ends the listener without breaking a connection that is in use. */
     closeGently(): Promise<void>
-    /** Whether `closeGently` was called. */
+    /** Tells whether `closeGently` was called. */
     isClosing(): boolean
   }
 }

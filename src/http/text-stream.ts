@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { AppError } from '../errors.ts'
-import { errorFacts } from './error-facts.ts'
-import { traceFactsOf } from './trace.ts'
+import { errorFacts } from '../platform/error-facts.ts'
+import { keepProving } from './proof.ts'
+import { readTraceFacts } from './trace.ts'
 
 type Chunk = string | Uint8Array
 
@@ -20,7 +21,8 @@ const PAUSE_MS_MAX = 30_000
 /**
  * Sends a body in chunks as they are made. The first chunk is made before the head is sent, so that
  * an error until then has its usual response. A body that can't be made to its end breaks off, and
- * its connection ends. So does one whose reader takes longer for a chunk than `patienceMs` says.
+ * its connection ends. So does one whose reader takes longer for a chunk than `patienceMs` says,
+ * and one whose caller was revoked, removed or demoted meanwhile.
  */
 export async function sendChunks(
   reply: FastifyReply,
@@ -35,7 +37,7 @@ export async function sendChunks(
   return reply.headers(headers).send(body)
 }
 
-/** How long a reader may take for a chunk, in milliseconds. */
+/** Returns how long a reader may take for a chunk, in milliseconds. */
 export function patienceMs(chunk: Chunk): number {
   return PAUSE_MS_MAX + (Buffer.byteLength(chunk) / BYTES_PER_SEC_MIN) * 1_000
 }
@@ -48,9 +50,10 @@ async function* noting(
   what: string,
 ): AsyncGenerator<Chunk> {
   const { request } = reply
+  const prove = keepProving(request)
   const facts = () => {
     const { operation } = request.routeOptions.config
-    return { requestId: request.id, operation, ...traceFactsOf(request) }
+    return { requestId: request.id, operation, ...readTraceFacts(request) }
   }
   const endSlow = () => {
     request.log.warn(facts(), `${what} broke off: its reader is too slow`)
@@ -58,6 +61,7 @@ async function* noting(
   }
   try {
     for (let chunk = first; chunk.done !== true; chunk = await rest.next()) {
+      await prove()
       const timer = setTimeout(endSlow, patienceMs(chunk.value))
       try {
         yield chunk.value

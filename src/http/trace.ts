@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
-import { traceIdOf, traceparentOf } from '../platform/tracing/traceparent.ts'
+import { readTraceId, readTraceparent } from '../platform/tracing/traceparent.ts'
 
 /** The field that joins lines of the log with the caller's trace; empty if there is no trace. */
 export function traceFacts(
@@ -8,10 +8,10 @@ export function traceFacts(
   traceparent: string | null,
 ): { trace_id?: string } {
   if (span !== null) return { trace_id: span.traceId }
-  return traceparent === null ? {} : { trace_id: traceIdOf(traceparent) }
+  return traceparent === null ? {} : { trace_id: readTraceId(traceparent) }
 }
 
 /** The same for a request that Fastify has. */
-export function traceFactsOf({ span, headers }: FastifyRequest): { trace_id?: string } {
-  return traceFacts(span, traceparentOf(headers['traceparent']))
+export function readTraceFacts({ span, headers }: FastifyRequest): { trace_id?: string } {
+  return traceFacts(span, readTraceparent(headers['traceparent']))
 }

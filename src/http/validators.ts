@@ -30,7 +30,7 @@ export function validatorCompiler(): FastifySchemaCompiler<FastifySchema> {
   return (route) => {
     let compiled: Validator | null = null
     const validate: Validator = (value) => {
-      compiled ??= compiledOf(route)
+      compiled ??= compileRoute(route)
       const isValid = compiled(value)
       validate.errors = compiled.errors ?? null
       return isValid
@@ -39,7 +39,7 @@ export function validatorCompiler(): FastifySchemaCompiler<FastifySchema> {
   }
 }
 
-function compiledOf(route: Parameters<FastifySchemaCompiler<FastifySchema>>[0]): Validator {
+function compileRoute(route: Parameters<FastifySchemaCompiler<FastifySchema>>[0]): Validator {
   const compiled = COMPILED.get(route.schema) ?? BUILD(route)
   COMPILED.set(route.schema, compiled)
   return compiled
@@ -50,7 +50,7 @@ function compiledOf(route: Parameters<FastifySchemaCompiler<FastifySchema>>[0]):
  *
  * @param compile makes the validators for all other values
  */
-export function acceptingInstancesOf(
+export function acceptInstances(
   made: abstract new (...args: never[]) => object,
   compile: FastifySchemaCompiler<FastifySchema>,
 ): FastifySchemaCompiler<FastifySchema> {

@@ -4,7 +4,7 @@ export const KEY_PREFIX = 'sk_'
 /** Every token of a service account starts with this. */
 export const SERVICE_ACCOUNT_PREFIX = 'sa_'
 
-/** How most clients write it; `bearerToken` accepts other forms. */
+/** The form that most clients write; `bearerToken` accepts other forms. */
 export const BEARER_PREFIX = 'Bearer '
 const BEARER = /^Bearer +([^\s]+) *$/i
 

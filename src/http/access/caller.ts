@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox'
-import type { Environment } from '../../schemas/common.ts'
-import { MemberRole } from '../../schemas/members.ts'
+import type { Environment } from '../../../schemas/common.ts'
+import { MemberRole } from '../../../schemas/members.ts'
 
 export type { Environment }
 
@@ -14,14 +14,14 @@ export function roleNamed(name: unknown): Role | null {
   return ROLES.find((role) => role === name) ?? null
 }
 
-/** Whether a role is above another one. */
+/** Tells whether a role is above another one. */
 export function outranks(role: Role, other: Role): boolean {
   return ROLES.indexOf(role) < ROLES.indexOf(other)
 }
 
 export type Scope = 'score' | 'read'
 
-/** Who makes a request, once proven. */
+/** The proven sender of a request, once proven. */
 export type Caller = KeyCaller | UserCaller
 
 /** A server that presents an API key. */
@@ -36,7 +36,7 @@ export interface KeyCaller {
   readonly rateLimitPerMinute: number | null
   /** When this secret of the key ends, in milliseconds since 1970; infinite if it does not. */
   readonly expiresAtMs: number
-  /** Whether the key is accepted from an address; null: from any. */
+  /** True if the key is accepted from an address; null: from any. */
   readonly admitsAddress: ((address: string) => boolean) | null
 }
 
@@ -62,7 +62,7 @@ export interface IdempotencyClaim {
   readonly claimId: string
 }
 
-/** Whether a caller may score. */
+/** Tells whether a caller may score. */
 export function mayScore({ scopes }: KeyCaller): boolean {
   return scopes.includes(SCORING_KEY.scope)
 }
@@ -70,14 +70,21 @@ export function mayScore({ scopes }: KeyCaller): boolean {
 /** A caller is proven anew when its request takes longer than this until the body is there. */
 export const PROOF_LIFE_MS = 100
 
-/** Who may call a route: declared by each route, enforced before its body is read. */
+/** The callers that a route admits: declared by each route, enforced before its body is read. */
 export type Access =
   | { readonly by: 'anyone' }
   | { readonly by: 'key'; readonly scope: Scope }
-  | { readonly by: 'user'; readonly roles: readonly Role[] }
+  | {
+      readonly by: 'user'
+      readonly roles: readonly Role[]
+      /** True if service accounts of these roles are refused. */
+      readonly inPerson?: true
+    }
   | {
       readonly by: 'user-or-key'
       readonly scope: Scope
+      /** Another scope that is enough. */
+      readonly orScope?: Scope
       /** Users of these roles only; absent: any member. */
       readonly roles?: readonly Role[]
     }
@@ -86,17 +93,29 @@ export const ANYONE: Access = { by: 'anyone' }
 export const SCORING_KEY = { by: 'key', scope: 'score' } as const satisfies Access
 /** Any member of the team, or a server that may read. */
 export const MEMBER_OR_READING_KEY: Access = { by: 'user-or-key', scope: 'read' }
+/** Any member of the team, or a server that scores or reads. */
+export const MEMBER_OR_ANY_KEY: Access = { by: 'user-or-key', scope: 'score', orScope: 'read' }
 export const ANY_MEMBER: Access = { by: 'user', roles: ROLES }
 export const OWNER_OR_ADMIN: Access = { by: 'user', roles: ['owner', 'admin'] }
-/** Whoever may start work on the score log: all but viewers. */
-export const ANALYSTS: Access = {
+/** Whoever sees what managers alone see: an auditor reads everything, and changes nothing. */
+export const MANAGER_OR_AUDITOR: Access = { by: 'user', roles: ['owner', 'admin', 'auditor'] }
+/** Whoever says who belongs to the team: a program that could would outlive its revocation. */
+export const OWNER_OR_ADMIN_IN_PERSON: Access = {
   by: 'user',
-  roles: ['owner', 'admin', 'lead_modeler', 'modeler'],
+  roles: ['owner', 'admin'],
+  inPerson: true,
 }
-export const DEPLOYERS: Access = { by: 'user', roles: ['owner', 'admin', 'lead_modeler'] }
+/** Whoever may start work on the score log, and check cards. */
+export const ANALYST_ROLES: readonly Role[] = ['owner', 'admin', 'lead_modeler', 'modeler']
+export const ANALYSTS: Access = { by: 'user', roles: ANALYST_ROLES }
+/** Roles that may register models. */
+export const DEPLOYER_ROLES: readonly Role[] = ['owner', 'admin', 'lead_modeler']
+export const DEPLOYERS: Access = { by: 'user', roles: DEPLOYER_ROLES }
 /** A server that scores, or those who may deploy a model. */
-export const OUTCOME_SENDERS: Access = {
+export const OUTCOME_SENDERS: Access = { by: 'user-or-key', scope: 'score', roles: DEPLOYER_ROLES }
+/** A server that scores, or those who see the files that it sends. */
+export const OUTCOME_READERS: Access = {
   by: 'user-or-key',
   scope: 'score',
-  roles: ['owner', 'admin', 'lead_modeler'],
+  roles: [...DEPLOYER_ROLES, 'auditor'],
 }

@@ -1,7 +1,8 @@
 import { and, eq, isNull } from 'drizzle-orm'
-import type { Transaction } from '../platform/db/client.ts'
-import { users } from '../tables/auth.ts'
-import { serviceAccounts } from '../tables/service-accounts.ts'
+import { askedRow } from '../../platform/db/asked-rows.ts'
+import type { Transaction } from '../../platform/db/client.ts'
+import { users } from '../../tables/auth.ts'
+import { serviceAccounts } from '../../tables/service-accounts.ts'
 import type { PresentManager } from './manager.ts'
 
 /**
@@ -14,11 +15,14 @@ export async function managerNow(
   tx: Transaction,
   { userId, teamId }: { readonly userId: string; readonly teamId: string },
 ): Promise<PresentManager | null> {
-  const [member] = await tx
-    .select({ role: users.role, email: users.email, since: users.createdAt })
+  const members = await tx
+    .select({ id: users.id, role: users.role, email: users.email, since: users.createdAt })
     .from(users)
     .where(and(eq(users.id, userId), eq(users.teamId, teamId)))
-  return member ?? accountNow(tx, userId, teamId)
+  const member = askedRow(members, ({ id }) => id === userId)
+  if (member === null) return accountNow(tx, userId, teamId)
+  const { role, email, since } = member
+  return { role, email, since }
 }
 
 async function accountNow(
@@ -26,8 +30,12 @@ async function accountNow(
   accountId: string,
   teamId: string,
 ): Promise<PresentManager | null> {
-  const [account] = await tx
-    .select({ role: serviceAccounts.role, since: serviceAccounts.createdAt })
+  const accounts = await tx
+    .select({
+      id: serviceAccounts.id,
+      role: serviceAccounts.role,
+      since: serviceAccounts.createdAt,
+    })
     .from(serviceAccounts)
     .where(
       and(
@@ -36,5 +44,6 @@ async function accountNow(
         isNull(serviceAccounts.revokedAt),
       ),
     )
-  return account === undefined ? null : { ...account, email: null }
+  const account = askedRow(accounts, ({ id }) => id === accountId)
+  return account === null ? null : { role: account.role, since: account.since, email: null }
 }

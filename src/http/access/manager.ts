@@ -1,5 +1,6 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
 import type { Role } from './caller.ts'
+import { insufficientRole } from './insufficient-role.ts'
 
 /** Whoever manages a team, as the database has them at the moment of their change. */
 export interface PresentManager {
@@ -23,7 +24,7 @@ export function requireManager<Found extends Pick<PresentManager, 'role'>>(
 ): Found {
   if (manager === null) throw new AppError('unauthorized', 'the signed-in user was removed')
   if (manager.role !== 'owner' && manager.role !== 'admin') {
-    throw new AppError('insufficient_role', 'this needs the role owner or admin')
+    throw insufficientRole(['owner', 'admin'])
   }
   return manager
 }

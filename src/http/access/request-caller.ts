@@ -3,7 +3,7 @@ import type { Caller, KeyCaller, UserCaller } from './caller.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who makes the request; null on a route that is open to anyone. */
+    /** The sender of the request; null on a route that is open to anyone. */
     caller: Caller | null
     /** Why the request is refused before its body is read; null if it is not. */
     refusal: Error | null

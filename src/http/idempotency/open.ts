@@ -1,25 +1,19 @@
-import type { Logger } from 'pino'
-import type { Clock } from '../platform/clock.ts'
-import type { DatabaseHandle } from '../platform/db/client.ts'
-import { guardStore } from '../platform/db/guard.ts'
-import { LogThrottle } from '../platform/log-throttle.ts'
-import { KeyMaintenance } from './maintenance.ts'
+import { guardStore } from '../../platform/db/guard.ts'
+import type { Deps } from '../../platform/deps.ts'
+import { errorFacts } from '../../platform/error-facts.ts'
+import { LogThrottle } from '../../platform/log-throttle.ts'
+import { maintainKeys } from './maintenance.ts'
 import { IdempotencyService } from './service.ts'
-import { PostgresIdempotencyStore } from './store.ts'
+import { IdempotencyStore } from './store.ts'
 import { TeamRoom } from './team-room.ts'
 
 interface IdempotencyOptions {
-  readonly database: DatabaseHandle
   /** Key of the service, from which others are derived. */
   readonly secret: string | Buffer
   /** The other one while the secret is rotated; null: there is none. */
   readonly formerSecret: string | null
   /** Bound of what is kept. */
   readonly bytesMax: number
-  readonly clock: Clock
-  readonly log: Logger
-  /** The facts of an error that may appear in the service's log. */
-  readonly factsOf: (error: unknown) => object
 }
 
 export interface OpenIdempotency {
@@ -33,16 +27,18 @@ const STORE_DEADLINE_MS = 5_000
 const MAINTENANCE_DEADLINE_MS = 60_000
 
 /** Opens idempotency and the maintenance of what it stores. */
-export function openIdempotency(options: IdempotencyOptions): OpenIdempotency {
-  const { database, secret, formerSecret, bytesMax, clock, log, factsOf } = options
-  const store = new PostgresIdempotencyStore(database.db)
+export function openIdempotency(
+  { database, clock, log }: Pick<Deps, 'database' | 'clock' | 'log'>,
+  { secret, formerSecret, bytesMax }: IdempotencyOptions,
+): OpenIdempotency {
+  const store = new IdempotencyStore(database.db)
   const throttle = new LogThrottle(clock)
   const logFailure = (text: string) => (error: unknown) => {
     const count = throttle.hit(text)
-    if (count > 0) log.warn({ count, err: factsOf(error) }, text)
+    if (count > 0) log.warn({ count, err: errorFacts(error) }, text)
   }
   // A late answer says little about the connections: the guards of the domains replace dead ones.
-  const guarded = (deadlineMs: number) => guardStore(store, { deadlineMs, onOverdue: () => {} })
+  const guarded = (deadlineMs: number) => guardStore(store, { deadlineMs, renew: () => {} })
   const room = new TeamRoom({
     store: guarded(STORE_DEADLINE_MS),
     bytesMax,
@@ -56,7 +52,7 @@ export function openIdempotency(options: IdempotencyOptions): OpenIdempotency {
     formerSecret,
     onFailure: logFailure('an answer could not be kept for its Idempotency-Key'),
   })
-  const maintenance = new KeyMaintenance({
+  const maintenance = maintainKeys({
     store: guarded(MAINTENANCE_DEADLINE_MS),
     hasAutovacuum: database.hasAutovacuum,
     bytesMax,
@@ -64,13 +60,12 @@ export function openIdempotency(options: IdempotencyOptions): OpenIdempotency {
       if (isFull && !service.isFull) log.warn('there is no room for more idempotent answers')
       service.isFull = isFull
     },
-    onFailure: logFailure('maintenance of the idempotency keys failed and will be tried again'),
-  })
+    onFailed: logFailure('maintenance of the idempotency keys failed and will be tried again'),
+  }).start()
   return {
     service,
     close: async () => {
-      service.close()
-      await Promise.all([maintenance.close(), room.close()])
+      await Promise.all([service.close(), maintenance.close(), room.close()])
     },
   }
 }

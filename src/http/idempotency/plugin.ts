@@ -7,9 +7,9 @@ import type {
   RequestPayload,
 } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { IdempotencyClaim } from '../access/caller.ts'
+import { AppError } from '../../errors.ts'
+import type { Caller, IdempotencyClaim } from '../access/caller.ts'
 import { provenCaller } from '../access/request-caller.ts'
-import { AppError } from '../errors.ts'
 import type { KeptAnswer } from './sealer.ts'
 import type { IdempotencyService } from './service.ts'
 
@@ -38,7 +38,7 @@ interface Keyed {
   claim: IdempotencyClaim | null
 }
 
-/** What became of a request whose body was streamed. */
+/** End of a request whose body was streamed. */
 export interface StreamedClaim {
   readonly isAnswered: boolean
   readonly claim: IdempotencyClaim | null
@@ -46,6 +46,17 @@ export interface StreamedClaim {
 
 interface IdempotencyPluginOptions {
   readonly idempotency: IdempotencyService
+  /** Records that an answer with a secret is given again. */
+  readonly auditLog: {
+    note(
+      caller: Caller,
+      change: {
+        readonly action: 'secret.replay'
+        readonly subject: string
+        readonly after: object
+      },
+    ): Promise<void>
+  }
 }
 
 const HEADER = 'idempotency-key'
@@ -60,16 +71,16 @@ const PRINTABLE = /^[ -~]{1,255}$/
  * asks again. A request without the header costs two tests for null.
  */
 export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
-  async (app, { idempotency }) => {
+  async (app, { idempotency, auditLog }) => {
     app.decorateRequest('keyed', null)
     app.decorateRequest('claimStreamed', null)
 
     app.addHook('onRoute', (route) => {
       if (route.config?.takesIdempotencyKey !== true) return
       // After the hooks of other plugins: what they refuse is not claimed.
-      route.preParsing = [...listOf(route.preParsing), takeBody]
-      route.preHandler = [...listOf(route.preHandler), claimKey]
-      route.onSend = [...listOf(route.onSend), keepAnswer]
+      route.preParsing = [...toList(route.preParsing), takeBody]
+      route.preHandler = [...toList(route.preHandler), claimKey]
+      route.onSend = [...toList(route.onSend), keepAnswer]
     })
 
     const claimKey: preHandlerHookHandler = (request, reply, done) => {
@@ -79,7 +90,7 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
         return
       }
       if (request.routeOptions.config.isStreamed === true) {
-        const key = keyOf(request)
+        const key = makeKey(request)
         request.claimStreamed = (bodyDigest) => {
           keyed.bodyDigest = bodyDigest
           return begin(request, reply, { keyed, key })
@@ -87,7 +98,7 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
         done()
         return
       }
-      begin(request, reply, { keyed, key: keyOf(request) }).then(({ isAnswered }) => {
+      begin(request, reply, { keyed, key: makeKey(request) }).then(({ isAnswered }) => {
         if (!isAnswered) done()
       }, done)
     }
@@ -103,6 +114,7 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
       const begun = await idempotency.begin({ caller, method, url, key, bodyDigest })
       if (begun.kind === 'answered') {
         keyed.state = 'settled'
+        await noteSecret(request, caller, begun.answer)
         answerAgain(reply, begun.answer)
         return { isAnswered: true, claim: null }
       }
@@ -111,6 +123,17 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
       keyed.claim = begun.claim
       if (caller.kind === 'user') request.caller = { ...caller, claim: begun.claim }
       return { isAnswered: false, claim: begun.claim }
+    }
+
+    /** An answer that no cache may have holds a secret, which is handed out once more. */
+    const noteSecret = async (request: FastifyRequest, caller: Caller, answer: KeptAnswer) => {
+      if (answer.cacheControl !== 'no-store') return
+      const { id } = JSON.parse(Buffer.from(answer.body).toString()) as { readonly id: string }
+      const after = {
+        operation: request.routeOptions.config.operation,
+        request_id: answer.requestId,
+      }
+      await auditLog.note(caller, { action: 'secret.replay', subject: id, after })
     }
 
     const keepAnswer: onSendHookHandler = (request, reply, payload, done) => {
@@ -126,7 +149,7 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
         if (isSuccess) sayNotKept()
         done(null, payload)
       } else if (isSuccess) {
-        const answer = answerOf(request, reply, payload)
+        const answer = makeAnswer(request, reply, payload)
         idempotency.keep(keyed.claim, provenCaller(request).teamId, answer).then((isKept) => {
           if (!isKept) sayNotKept()
           done(null, payload)
@@ -145,17 +168,17 @@ function takeBody(
   done: (error: null, payload: RequestPayload) => void,
 ): void {
   if (request.headers[HEADER] !== undefined) {
-    const keyed: Keyed = { bodyDigest: digestOf(''), state: 'read', claim: null }
+    const keyed: Keyed = { bodyDigest: computeDigest(''), state: 'read', claim: null }
     request.keyed = keyed
     request.onBody = (bytes) => {
-      keyed.bodyDigest = digestOf(bytes)
+      keyed.bodyDigest = computeDigest(bytes)
     }
   }
   done(null, payload)
 }
 
 /** @throws AppError `invalid_request` */
-function keyOf({ raw }: FastifyRequest): string {
+function makeKey({ raw }: FastifyRequest): string {
   // Node joins repeated headers by commas, which could be part of one key.
   const { rawHeaders } = raw
   const isKey = (_text: string, at: number) =>
@@ -166,14 +189,14 @@ function keyOf({ raw }: FastifyRequest): string {
   throw new AppError('invalid_request', message)
 }
 
-function answerOf(request: FastifyRequest, reply: FastifyReply, payload: unknown): KeptAnswer {
+function makeAnswer(request: FastifyRequest, reply: FastifyReply, payload: unknown): KeptAnswer {
   if (payload !== null && typeof payload !== 'string' && !(payload instanceof Uint8Array)) {
     throw new TypeError(`${request.routeOptions.url} answers with a stream, which can't be kept`)
   }
   return {
     status: reply.statusCode,
-    contentType: textOf(reply.getHeader('content-type')),
-    cacheControl: textOf(reply.getHeader('cache-control')),
+    contentType: formatText(reply.getHeader('content-type')),
+    cacheControl: formatText(reply.getHeader('cache-control')),
     requestId: request.id,
     body: Buffer.from(payload ?? ''),
   }
@@ -188,15 +211,15 @@ function answerAgain(reply: FastifyReply, answer: KeptAnswer): void {
   reply.send(body.length === 0 ? null : body)
 }
 
-function textOf(header: ReturnType<FastifyReply['getHeader']>): string | null {
+function formatText(header: ReturnType<FastifyReply['getHeader']>): string | null {
   return typeof header === 'string' ? header : null
 }
 
-function digestOf(bytes: Uint8Array | string): Uint8Array {
+function computeDigest(bytes: Uint8Array | string): Uint8Array {
   return createHash('sha256').update(bytes).digest()
 }
 
-function listOf<T>(hooks: T | T[] | undefined): T[] {
+function toList<T>(hooks: T | T[] | undefined): T[] {
   if (hooks === undefined) return []
   return Array.isArray(hooks) ? hooks : [hooks]
 }

@@ -1,8 +1,10 @@
+import { AppError } from '../../errors.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { randomBase62 } from '../../platform/ids/base62.ts'
+import { Periodic } from '../../platform/periodic.ts'
 import type { Caller, IdempotencyClaim } from '../access/caller.ts'
-import { AppError } from '../errors.ts'
-import type { Clock } from '../platform/clock.ts'
-import { randomBase62 } from '../platform/ids/base62.ts'
 import { AnswerSealer, type KeptAnswer } from './sealer.ts'
+import type { IdempotencyStore } from './store.ts'
 import type { TeamRoom } from './team-room.ts'
 
 /** A request with an `Idempotency-Key`, once its body is there. */
@@ -23,33 +25,17 @@ export interface NewClaim extends HashClaim {
   readonly bodyHash: Uint8Array
 }
 
-/** What is stored for a key that is not free. */
+/** The stored state of a key that is not free. */
 export interface HeldKey {
   readonly bodyHash: Uint8Array
   /** Sealed; null without an answer. */
   readonly answer: Uint8Array | null
-  /** Whether a request is under way. */
+  /** True if a request is under way. */
   readonly isClaimed: boolean
 }
 
-/** Holds keys and answers for all replicas. Times are those of the database. */
-export interface IdempotencyStore {
-  /** Claims the key for `CLAIM_MS` if it is free: then nothing is held. */
-  claim(claim: NewClaim): Promise<{ readonly held: HeldKey | null }>
-  /**
-   * Keeps the answer for `KEPT_MS`.
-   *
-   * @returns false if another request has taken over the claim
-   */
-  keep(claim: HashClaim, answer: Uint8Array): Promise<boolean>
-  /** Ends a claim without an answer. The key is free unless its change is made. */
-  release(claim: HashClaim): Promise<void>
-  /** Extends claims that are still in force. */
-  renew(claimIds: readonly string[]): Promise<void>
-}
-
 /**
- * What becomes of a request: it is answered from the store, executed under a claim, or executed
+ * The way on for a request: it is answered from the store, executed under a claim, or executed
  * without.
  */
 export type Begun =
@@ -58,7 +44,7 @@ export type Begun =
   | { readonly kind: 'not-kept' }
 
 interface IdempotencyOptions {
-  readonly store: IdempotencyStore
+  readonly store: Pick<IdempotencyStore, 'claim' | 'keep' | 'release' | 'renew'>
   readonly clock: Clock
   /** Divides the room for answers between teams. */
   readonly room: Pick<TeamRoom, 'hasRoom' | 'note'>
@@ -88,7 +74,7 @@ const STORE_PAUSE_MS = 5_000
  * quarter.
  */
 export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
-/** How long a client is asked to wait for a request that is under way. */
+/** Time for which a client is asked to wait for a request that is under way. */
 const RETRY_AFTER_MS = 1_000
 const CLAIM_ID_CHARS = 22
 
@@ -118,7 +104,7 @@ export class IdempotencyService {
   private readonly otherSealer: AnswerSealer | null
   /** Claims of this process by their ids, with the times since when they are renewed. */
   private readonly open = new Map<string, number>()
-  private readonly renewals: NodeJS.Timeout
+  private readonly renewals: Periodic
   private storeRestsUntilMs = Number.NEGATIVE_INFINITY
 
   constructor(options: IdempotencyOptions) {
@@ -126,7 +112,12 @@ export class IdempotencyService {
     const { secret, formerSecret } = options
     this.sealer = new AnswerSealer(secret)
     this.otherSealer = formerSecret === null ? null : new AnswerSealer(formerSecret)
-    this.renewals = setInterval(() => this.renew(), RENEW_EVERY_MS).unref()
+    this.renewals = new Periodic({
+      round: () => this.renew(),
+      everyMs: RENEW_EVERY_MS,
+      retryMs: RENEW_EVERY_MS / 4,
+      onFailed: options.onFailure,
+    }).start()
   }
 
   /**
@@ -160,7 +151,7 @@ export class IdempotencyService {
       if (found.held !== null) {
         return {
           kind: 'answered',
-          answer: this.answerOf({ sealer, keyHash, bodyHash }, found.held),
+          answer: this.readAnswer({ sealer, keyHash, bodyHash }, found.held),
         }
       }
       taken.push({ keyHash, claimId })
@@ -218,11 +209,11 @@ export class IdempotencyService {
     }
   }
 
-  close(): void {
-    clearInterval(this.renewals)
+  close(): Promise<void> {
+    return this.renewals.close()
   }
 
-  private answerOf({ sealer, keyHash, bodyHash }: AskedHash, held: HeldKey): KeptAnswer {
+  private readAnswer({ sealer, keyHash, bodyHash }: AskedHash, held: HeldKey): KeptAnswer {
     if (Buffer.compare(held.bodyHash, bodyHash) !== 0) {
       this.counts.reused++
       const message = 'this Idempotency-Key came with another body: use a new key for a new request'
@@ -269,13 +260,13 @@ export class IdempotencyService {
   }
 
   /** Most requests end long before their claims: only slow ones, such as imports, meet this. */
-  private renew(): void {
+  private async renew(): Promise<void> {
     const sinceMs = this.options.clock.monotonicMs() - OPEN_MS_MAX
     for (const [claimId, beganAtMs] of this.open) {
       if (beganAtMs < sinceMs) this.open.delete(claimId)
     }
     if (this.open.size === 0) return
-    this.options.store.renew([...this.open.keys()]).catch(this.options.onFailure)
+    await this.options.store.renew([...this.open.keys()])
   }
 }
 

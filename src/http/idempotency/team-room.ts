@@ -1,29 +1,26 @@
-/** What is kept. */
+import { Periodic } from '../../platform/periodic.ts'
+import type { IdempotencyStore } from './store.ts'
+
+/** Amount of kept answers. */
 export interface Usage {
   readonly answers: number
   readonly bytes: number
 }
 
-/** What is kept of the teams that were asked for, and of all teams. */
+/** Amounts of the teams that were asked for, and of all teams. */
 export interface UsageTotals {
   readonly teams: ReadonlyMap<string, Usage>
   readonly all: Usage
 }
 
-/** Counts for all replicas what is kept. */
-export interface UsageStore {
-  /** Adds what was kept just now. @returns what is kept of these teams then, and of all */
-  addUsage(kept: ReadonlyMap<string, Usage>): Promise<UsageTotals>
-}
-
 interface TeamRoomOptions {
-  readonly store: UsageStore
+  readonly store: Pick<IdempotencyStore, 'addUsage'>
   /** Answers that are kept at most, over all teams and replicas. */
   readonly bytesMax: number
   readonly onFailure: (error: unknown) => void
 }
 
-/** What an answer takes beside its own bytes: hashes, times, indexes. */
+/** Bytes that an answer takes beside its own: hashes, times, indexes. */
 const ROW_BYTES = 400
 /** An average answer has more bytes; many small ones must not fill the indexes. */
 const BYTES_PER_ANSWER = 1_024
@@ -41,30 +38,28 @@ const NOTHING: Usage = { answers: 0, bytes: 0 }
  */
 export class TeamRoom {
   private readonly options: TeamRoomOptions
-  private readonly timer: NodeJS.Timeout
+  private readonly flushes: Periodic
   /** Kept by this process, and not in the counts of all yet. */
   private pending = new Map<string, Usage>()
   private pendingOfAll = NOTHING
   /** Counts of all, of the teams that have kept something since the last flush or have no room. */
   private totals: UsageTotals = { teams: new Map(), all: NOTHING }
-  private flushes = 0
-  private flushing: Promise<void> | null = null
+  private looks = 0
 
   constructor(options: TeamRoomOptions) {
     this.options = options
-    const next = () => {
-      this.flushing ??= this.flush().finally(() => {
-        this.flushing = null
-      })
-    }
-    this.timer = setInterval(next, FLUSH_MS).unref()
+    this.flushes = new Periodic({
+      round: () => this.addPending(),
+      everyMs: FLUSH_MS,
+      onFailed: options.onFailure,
+    }).start()
   }
 
-  /** Whether a team may keep another answer of so many bytes. */
+  /** Tells whether a team may keep another answer of so many bytes. */
   hasRoom(teamId: string, bytes: number): boolean {
     const { bytesMax } = this.options
-    const own = sumOf(this.totals.teams.get(teamId), this.pending.get(teamId))
-    const all = sumOf(this.totals.all, this.pendingOfAll)
+    const own = computeSum(this.totals.teams.get(teamId), this.pending.get(teamId))
+    const all = computeSum(this.totals.all, this.pendingOfAll)
     return (
       own.bytes + bytes + ROW_BYTES <= bytesMax - all.bytes &&
       own.answers < Math.floor(bytesMax / BYTES_PER_ANSWER) - all.answers
@@ -78,14 +73,18 @@ export class TeamRoom {
   }
 
   private add(teamId: string, usage: Usage): void {
-    this.pending.set(teamId, sumOf(this.pending.get(teamId), usage))
-    this.pendingOfAll = sumOf(this.pendingOfAll, usage)
+    this.pending.set(teamId, computeSum(this.pending.get(teamId), usage))
+    this.pendingOfAll = computeSum(this.pendingOfAll, usage)
   }
 
   /** Adds what is pending to the counts of all; never rejects. */
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
+    return this.flushes.runOnce()
+  }
+
+  private async addPending(): Promise<void> {
     const full = [...this.totals.teams.keys()].filter((teamId) => !this.hasRoom(teamId, 0))
-    const isLook = full.length > 0 && this.flushes++ % LOOK_EVERY_FLUSHES === 0
+    const isLook = full.length > 0 && this.looks++ % LOOK_EVERY_FLUSHES === 0
     if (this.pending.size === 0 && !isLook) return
     const kept = this.pending
     this.pending = new Map()
@@ -95,18 +94,17 @@ export class TeamRoom {
       this.totals = await this.options.store.addUsage(new Map([...kept, ...asked]))
     } catch (error) {
       for (const [teamId, usage] of kept) this.add(teamId, usage)
-      this.options.onFailure(error)
+      throw error
     }
   }
 
   /** Adds what is pending a last time. */
   async close(): Promise<void> {
-    clearInterval(this.timer)
-    await this.flushing
+    await this.flushes.close()
     await this.flush()
   }
 }
 
-function sumOf(one: Usage = NOTHING, other: Usage = NOTHING): Usage {
+function computeSum(one: Usage = NOTHING, other: Usage = NOTHING): Usage {
   return { answers: one.answers + other.answers, bytes: one.bytes + other.bytes }
 }

@@ -91,16 +91,18 @@ function plainUnion(schema: Json): Json {
     return { ...rest, type: 'string', enum: anyOf.map((one) => one.const) }
   }
   // A width belongs to a single type; `withWidth` adds it again if the union has only one.
-  const [full = {}, ...bare] = anyOf.map(withoutWidth).toSorted((a, b) => sizeOf(b) - sizeOf(a))
+  const [full = {}, ...bare] = anyOf
+    .map(withoutWidth)
+    .toSorted((a, b) => computeSize(b) - computeSize(a))
   const areTypes = [full, ...bare].every((one) => typeof one.type === 'string')
   const isNarrow = ['properties', 'const', 'enum'].some((key) => key in full)
-  const isPlain = !isNarrow && bare.every((one) => sizeOf(one) === 1)
+  const isPlain = !isNarrow && bare.every((one) => computeSize(one) === 1)
   const hasNull = anyOf.some((one) => one.type === 'null')
   if (!areTypes || !isPlain) return hasNull ? schema : { ...rest, oneOf: anyOf }
   return { ...full, ...rest, type: anyOf.map((one) => one.type) }
 }
 
-const sizeOf = (value: object) => Object.keys(value).length
+const computeSize = (value: object) => Object.keys(value).length
 
 function isSchema(value: unknown): boolean {
   return isJson(value) && ['type', 'anyOf', 'oneOf', 'allOf', '$ref'].some((key) => key in value)
@@ -114,18 +116,18 @@ function isSchema(value: unknown): boolean {
  */
 export function nameSharedValues(components: Components): void {
   const enums = [...components].filter(([, { enum: values }]) => Array.isArray(values))
-  const uses = enums.flatMap(([, schema]) => (schema['enum'] as string[]).map(nameOf))
+  const uses = enums.flatMap(([, schema]) => (schema['enum'] as string[]).map(formatName))
   const isShared = (name: string) => uses.indexOf(name) !== uses.lastIndexOf(name)
   for (const [title, schema] of enums) {
-    const names = (schema['enum'] as string[]).map(nameOf)
+    const names = (schema['enum'] as string[]).map(formatName)
     if (!names.some(isShared)) continue
-    const prefix = nameOf(title.replace(/(?<=[a-z])(?=[A-Z])/g, '_'))
+    const prefix = formatName(title.replace(/(?<=[a-z])(?=[A-Z])/g, '_'))
     const own = names.map((name) => (isShared(name) ? `${prefix}_${name}` : name))
     components.set(title, { ...schema, 'x-enum-varnames': own })
   }
 }
 
-const nameOf = (value: string) => value.toUpperCase().replace(/\W+/g, '_')
+const formatName = (value: string) => value.toUpperCase().replace(/\W+/g, '_')
 
 export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,7 +1,7 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
-import packageJson from '../../package.json' with { type: 'json' }
-import { TAGS } from '../../schemas/docs/operation-doc.ts'
-import type { ErrorCode } from '../errors.ts'
+import { TAGS } from '../../../schemas/docs/operation-doc.ts'
+import type { ErrorCode } from '../../errors.ts'
+import { VERSION } from '../../platform/version.ts'
 import {
   type Components,
   extractSchemas,
@@ -10,7 +10,7 @@ import {
   nameSharedValues,
 } from './components.ts'
 import { errorResponse, errorResponseName } from './errors.ts'
-import { type OperationFacts, operationOf } from './operation.ts'
+import { findOperation, type OperationFacts } from './operation.ts'
 
 export interface DocumentOptions {
   /** Base of the operations' URLs; null means the address that served the document. */
@@ -39,6 +39,7 @@ A member of a team signs in, deploys a scorecard and creates an API key; a serve
 Both send their secret as \`Authorization: Bearer …\`.
 
 - **Errors** all have the same body. \`error\` is a stable code, \`request_id\` equals the header \`X-Request-Id\`.
+- **Any operation** may also answer 405 to a method that its path does not have (header \`Allow\`, code \`not_found\`) and 408 to a request that does not arrive in time (code \`invalid_request\`).
 - **Lists** contain all items, newest first. To read them in pages, send \`limit\`, then each \`next_cursor\` as \`cursor\` until a response has none.
 - **Times** are ISO 8601 in UTC with milliseconds.
 - **Teams** are separate: objects of another team answer 404.`
@@ -86,7 +87,7 @@ export function documentOptions(options: DocumentOptions): FastifyDynamicSwagger
   return {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Scoreline', version: packageJson.version, description: INTRODUCTION },
+      info: { title: 'Scoreline', version: VERSION, description: INTRODUCTION },
       servers: [{ url: options.publicUrl ?? '/' }],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       components: { securitySchemes: SECURITY_SCHEMES },
@@ -95,7 +96,7 @@ export function documentOptions(options: DocumentOptions): FastifyDynamicSwagger
     convertConstToEnum: false,
     transform: ({ schema, url, route }) => {
       if (schema?.hide === true) return { schema, url }
-      const { id, schema: transformed, facts } = operationOf(route)
+      const { id, schema: transformed, facts } = findOperation(route)
       factsById.set(id, facts)
       return { schema: transformed, url }
     },
@@ -110,7 +111,7 @@ export function documentOptions(options: DocumentOptions): FastifyDynamicSwagger
 /** Adds headers and errors, which route schemas cannot express, and extracts shared components. */
 function completed(document: Json, factsById: ReadonlyMap<string, OperationFacts>): Json {
   const responses: Record<string, Json> = {}
-  const errorOf = (codes: readonly ErrorCode[], isMetered: boolean): Json => {
+  const makeError = (codes: readonly ErrorCode[], isMetered: boolean): Json => {
     const response = withHeaders(errorResponse(codes), isMetered)
     // Only responses that most operations share become components.
     if (!isMetered) return response
@@ -124,7 +125,7 @@ function completed(document: Json, factsById: ReadonlyMap<string, OperationFacts
     const isMetered = facts.hasQuota
     const required = !facts.isBodyOptional
     const errors = [...facts.codesByStatus].map(
-      ([status, codes]) => [status, errorOf(codes, isMetered)] as const,
+      ([status, codes]) => [status, makeError(codes, isMetered)] as const,
     )
     const added = facts.isIdempotent ? IDEMPOTENCY_HEADERS : []
     const successes = mapValues(operation['responses'], (one) => withHeaders(one, isMetered, added))
@@ -132,7 +133,12 @@ function completed(document: Json, factsById: ReadonlyMap<string, OperationFacts
       ...operation,
       ...(isJson(requestBody) && { requestBody: { ...requestBody, required } }),
       ...(Object.keys(facts.files).length > 0 && { requestBody: fileBody(facts.files) }),
-      responses: { ...successes, ...Object.fromEntries(errors) },
+      responses: {
+        ...successes,
+        ...Object.fromEntries(errors),
+        // Before any route is known.
+        431: makeError(['invalid_request'], isMetered),
+      },
     }
   }
   const paths = mapValues(document['paths'], (path) => mapValues(path, complete))

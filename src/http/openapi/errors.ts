@@ -1,8 +1,8 @@
-import { EXAMPLE_REQUEST_ID } from '../../schemas/docs/examples.ts'
-import { ERROR_CODES, ErrorBody } from '../../schemas/errors.ts'
+import { EXAMPLE_REQUEST_ID } from '../../../schemas/docs/examples.ts'
+import { ERROR_CODES, ErrorBody } from '../../../schemas/errors.ts'
+import type { ErrorCode } from '../../errors.ts'
 import type { Access } from '../access/caller.ts'
-import type { ErrorCode } from '../errors.ts'
-import { STATUS_BY_CODE } from '../http/status.ts'
+import { STATUS_BY_CODE } from '../status.ts'
 import type { Json } from './components.ts'
 import { withNames } from './names.ts'
 
@@ -76,7 +76,7 @@ export function errorResponse(codes: readonly ErrorCode[]): Json {
     content: {
       'application/json': {
         schema: withNames(ErrorBody),
-        examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
+        examples: Object.fromEntries(codes.map((code) => [code, { value: makeExample(code) }])),
       },
     },
   }
@@ -106,7 +106,7 @@ const DETAILS: Partial<Record<ErrorCode, object>> = {
   idempotency_in_progress: { retry_after_ms: 1000 },
 }
 
-function exampleOf(error: ErrorCode): Json {
+function makeExample(error: ErrorCode): Json {
   const message = ERROR_CODES[error]
   return { error, message, request_id: EXAMPLE_REQUEST_ID, ...DETAILS[error] }
 }

@@ -3,12 +3,12 @@ import {
   IDEMPOTENCY_ERRORS,
   IDEMPOTENCY_HEADERS,
   IDEMPOTENT_CHANGE_ERRORS,
-} from '../../schemas/docs/idempotency.ts'
-import type { OperationDoc, ParamDoc } from '../../schemas/docs/operation-doc.ts'
-import { DOCS } from '../../schemas/docs.ts'
-import { ErrorBody } from '../../schemas/errors.ts'
+} from '../../../schemas/docs/idempotency.ts'
+import type { OperationDoc, ParamDoc } from '../../../schemas/docs/operation-doc.ts'
+import { DOCS } from '../../../schemas/docs.ts'
+import { ErrorBody } from '../../../schemas/errors.ts'
+import type { ErrorCode } from '../../errors.ts'
 import { type Access, ROLES } from '../access/caller.ts'
-import type { ErrorCode } from '../errors.ts'
 import { isJson, type Json } from './components.ts'
 import { codesByStatus } from './errors.ts'
 import { withNames } from './names.ts'
@@ -16,10 +16,10 @@ import { withNames } from './names.ts'
 /** Facts about a route that @fastify/swagger can't read from its schema. */
 export interface OperationFacts {
   readonly isBodyOptional: boolean
-  /** Whether its responses have the quota headers. */
+  /** True if its responses have the quota headers. */
   readonly hasQuota: boolean
   /**
-   * Whether it takes an `Idempotency-Key`, and its successes may have the headers that go with it.
+   * True if it takes an `Idempotency-Key`, and its successes may have the headers that go with it.
    */
   readonly isIdempotent: boolean
   readonly codesByStatus: ReadonlyMap<number, readonly ErrorCode[]>
@@ -46,9 +46,9 @@ const SECURITY: Readonly<Record<Access['by'], readonly Record<string, readonly s
  *
  * @throws TypeError if they contradict each other
  */
-export function operationOf({ config = {}, schema = {}, url }: RouteOptions): Operation {
+export function findOperation({ config = {}, schema = {}, url }: RouteOptions): Operation {
   const { operation: id, access } = config
-  const doc = docOf(id)
+  const doc = findDoc(id)
   if (id === undefined || access === undefined || doc === null) {
     throw new TypeError(`the route ${url} is not documented`)
   }
@@ -69,13 +69,13 @@ export function operationOf({ config = {}, schema = {}, url }: RouteOptions): Op
       description: `${doc.description}\n\n**Caller:** ${callerText(access)}.`,
       security: SECURITY[access.by],
       ...(params !== undefined && { params: withParamDocs(params, doc.params ?? {}) }),
-      ...(headers && { headers: headersOf(headers) }),
-      ...(querystring !== undefined && { querystring: queryOf(withNames(querystring)) }),
-      ...(body !== undefined && { body: { ...objectOf(withNames(body)), ...bodyExamples(doc) } }),
+      ...(headers && { headers: makeHeaders(headers) }),
+      ...(querystring !== undefined && { querystring: makeQuery(withNames(querystring)) }),
+      ...(body !== undefined && { body: { ...readObject(withNames(body)), ...bodyExamples(doc) } }),
       response: Object.fromEntries(
         answers
           .filter((answer) => !errors.includes(answer))
-          .map(([status, schema]) => [status, answerOf(id, doc, status, schema)]),
+          .map(([status, schema]) => [status, makeAnswer(id, doc, status, schema)]),
       ),
     },
     facts: {
@@ -93,12 +93,12 @@ export function operationOf({ config = {}, schema = {}, url }: RouteOptions): Op
   }
 }
 
-function docOf(operation: string | undefined): OperationDoc | null {
+function findDoc(operation: string | undefined): OperationDoc | null {
   if (operation === undefined || !Object.hasOwn(DOCS, operation)) return null
   return DOCS[operation as keyof typeof DOCS]
 }
 
-/** What keys alone may call scores, and changes nothing else. */
+/** Returns the errors of a key: only API keys may call scores, and they change nothing else. */
 function idempotencyErrors({ by }: Access): readonly ErrorCode[] {
   return by === 'key' ? IDEMPOTENCY_ERRORS : IDEMPOTENT_CHANGE_ERRORS
 }
@@ -108,7 +108,8 @@ function callerText(access: Access): string {
   if (access.by === 'anyone') return 'anyone'
   if (access.by === 'key') return key(access.scope)
   if (access.by === 'user-or-key' && access.roles === undefined) {
-    return `any member of the team, or ${key(access.scope)}`
+    const other = access.orScope === undefined ? '' : ` or \`${access.orScope}\``
+    return `any member of the team, or ${key(access.scope)}${other}`
   }
   if (access.by === 'user-or-key') return `${roleText(access.roles)}, or ${key(access.scope)}`
   if (access.roles.length === ROLES.length) return 'any member of the team'
@@ -121,8 +122,8 @@ function roleText(roles: readonly string[] = []): string {
 
 /** @throws TypeError if a path parameter is not documented, or a documented one does not exist */
 function withParamDocs(schema: unknown, docs: Readonly<Record<string, ParamDoc>>): Json {
-  const params = objectOf(schema)
-  const properties = objectOf(params['properties'])
+  const params = readObject(schema)
+  const properties = readObject(params['properties'])
   const names = Object.keys(properties)
   if (names.sort().join() !== Object.keys(docs).sort().join()) {
     throw new TypeError(
@@ -134,27 +135,28 @@ function withParamDocs(schema: unknown, docs: Readonly<Record<string, ParamDoc>>
     properties: Object.fromEntries(
       Object.entries(docs).map(([name, { description, example }]) => [
         name,
-        { ...objectOf(properties[name]), description, examples: [example] },
+        { ...readObject(properties[name]), description, examples: [example] },
       ]),
     ),
   }
 }
 
 /** Documents a repeatable parameter as a list: in a URL one value and a list look the same. */
-function queryOf(schema: unknown): Json {
-  const query = objectOf(schema)
-  const properties = Object.entries(objectOf(query['properties'])).map(([name, property]) => {
-    const { anyOf, ...rest } = objectOf(property)
+function makeQuery(schema: unknown): Json {
+  const query = readObject(schema)
+  const properties = Object.entries(readObject(query['properties'])).map(([name, property]) => {
+    const { anyOf, ...rest } = readObject(property)
     const list = Array.isArray(anyOf) ? anyOf.find((one) => one.type === 'array') : undefined
     return [name, list === undefined ? property : { ...list, ...rest }]
   })
   return { ...query, properties: Object.fromEntries(properties) }
 }
 
-function headersOf(docs: Readonly<Record<string, ParamDoc>>): Json {
+function makeHeaders(docs: Readonly<Record<string, ParamDoc>>): Json {
   const properties = Object.entries(docs).map(([name, { description, example }]) => [
     name,
-    { type: 'string', description, examples: [example] },
+    // Not as an example: a page fills that in, and the second try would be another application.
+    { type: 'string', description: `${description}. For example \`${example}\`` },
   ])
   return { type: 'object', properties: Object.fromEntries(properties) }
 }
@@ -168,8 +170,11 @@ function bodyExamples({ request = {} }: OperationDoc): Json {
   return { 'x-examples': Object.fromEntries(examples) }
 }
 
+/** Media types of a whole text of JSON. */
+const JSON_TYPES = /[/+]json$/
+
 /** @throws TypeError if the response is not documented */
-function answerOf(operation: string, doc: OperationDoc, status: number, schema: unknown): Json {
+function makeAnswer(operation: string, doc: OperationDoc, status: number, schema: unknown): Json {
   const documented = doc.others?.[status] ?? (status < 400 ? doc.success : undefined)
   if (documented === undefined) {
     throw new TypeError(`${operation} does not document its response ${status}`)
@@ -177,7 +182,7 @@ function answerOf(operation: string, doc: OperationDoc, status: number, schema: 
   const { description, example, mediaType = 'application/json' } = documented
   if (isJson(schema) && schema['type'] === 'null') return { type: 'null', description }
   const media = {
-    schema: mediaType === 'application/json' ? withNames(schema) : { type: 'string' },
+    schema: JSON_TYPES.test(mediaType) ? withNames(schema) : { type: 'string' },
     ...(example !== undefined && { example }),
   }
   const files = Object.entries(documented.texts ?? {}).map(([type, text]) => [
@@ -186,10 +191,12 @@ function answerOf(operation: string, doc: OperationDoc, status: number, schema: 
   ])
   // Files first: many generators use only the first content type, and a client can read any
   // response as a file, but not every response as JSON.
-  return { description, content: { ...Object.fromEntries(files), [mediaType]: media } }
+  const content = { ...Object.fromEntries(files), [mediaType]: media }
+  const headers = documented.headers && makeHeaders(documented.headers)['properties']
+  return { description, ...(headers !== undefined && { headers }), content }
 }
 
-function objectOf(value: unknown): Json {
+function readObject(value: unknown): Json {
   if (!isJson(value)) throw new TypeError('this part of a schema must be an object')
   return value
 }

@@ -3,8 +3,10 @@ import fastifySwagger from '@fastify/swagger'
 import fastifySwaggerUi from '@fastify/swagger-ui'
 import fastifyPlugin from 'fastify-plugin'
 import { ANYONE } from '../access/caller.ts'
-import { JSON_TYPE } from '../http/reply.ts'
+import { JSON_TYPE } from '../reply.ts'
+import type { Json } from './components.ts'
 import { type DocumentOptions, documentOptions } from './document.ts'
+import { asVersion30 } from './version-3-0.ts'
 
 /**
  * The page runs scripts of this service only, connects to this service only, and can't be framed.
@@ -21,14 +23,20 @@ const PAGE_POLICY = {
   'frame-ancestors': "'none'",
 }
 
+const FORMS: Readonly<Record<string, (document: Json) => Json>> = {
+  '/openapi.json': (document) => document,
+  '/openapi-3.0.json': asVersion30,
+}
+
 /**
- * Serves the OpenAPI document of all routes registered after this plugin at `/openapi.json`, and a
- * page that shows it at `/docs`, to anyone. The first request creates the document.
+ * Serves the OpenAPI document of all routes registered after this plugin at `/openapi.json`, as
+ * version 3.0 at `/openapi-3.0.json`, and a page that shows it at `/docs`, to anyone. The first
+ * request creates the document.
  */
 export const openapiPlugin = fastifyPlugin<DocumentOptions>(
   async (app, options) => {
     await app.register(fastifySwagger, documentOptions(options))
-    let made: { readonly text: string; readonly tag: string } | null = null
+    const made = new Map<string, ReturnType<typeof formatText>>()
 
     await app.register(async (scope) => {
       scope.addHook('onRoute', (route) => {
@@ -43,25 +51,28 @@ export const openapiPlugin = fastifyPlugin<DocumentOptions>(
         done()
       })
 
-      scope.get('/openapi.json', (request, reply) => {
-        made ??= textOf(app.swagger())
-        reply.header('etag', made.tag)
-        if (request.headers['if-none-match'] === made.tag) reply.code(304).send()
-        else reply.type(JSON_TYPE).send(made.text)
-      })
+      for (const [url, form] of Object.entries(FORMS)) {
+        scope.get(url, (request, reply) => {
+          const { text, tag } = made.get(url) ?? formatText(form(app.swagger() as unknown as Json))
+          made.set(url, { text, tag })
+          reply.header('etag', tag)
+          if (request.headers['if-none-match'] === tag) reply.code(304).send()
+          else reply.type(JSON_TYPE).send(text)
+        })
+      }
       await scope.register(fastifySwaggerUi, {
         routePrefix: '/docs',
         staticCSP: PAGE_POLICY,
         theme: { title: 'Scoreline API' },
         // A page with a single document needs no bar to choose one.
-        uiConfig: { layout: 'BaseLayout', deepLinking: true, validatorUrl: null },
+        uiConfig: { layout: 'BaseLayout', deepLinking: true, validatorUrl: null, filter: true },
       })
     })
   },
   { name: 'openapi', dependencies: ['auth'], fastify: '5.x' },
 )
 
-function textOf(document: object): { text: string; tag: string } {
+function formatText(document: object): { text: string; tag: string } {
   const text = JSON.stringify(document)
   return { text, tag: `"${createHash('sha256').update(text).digest('base64url')}"` }
 }

@@ -1,5 +1,6 @@
-import type { EventLoopWatch } from '../platform/event-loop.ts'
+import type { EventLoopWatch } from '../../platform/event-loop.ts'
 import { BodyBudget } from './body-budget.ts'
+import { Connections } from './connections.ts'
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024
@@ -13,27 +14,28 @@ export class LoadShedder {
   readonly bodies = new BodyBudget(BODY_BYTES_MAX)
   /** Large answers that their clients have not read yet. */
   readonly answers = new BodyBudget(ANSWER_BYTES_MAX)
+  readonly connections = new Connections()
   readonly loop: EventLoopWatch
 
   constructor(loop: EventLoopWatch) {
     this.loop = loop
   }
 
-  /** Whether a batch would be refused now. */
-  get isBusy(): boolean {
-    return this.answers.isFull || !this.loop.hasTimeForScore()
+  /** Tells whether a batch of a team would be refused now. */
+  isBusyFor(teamId: string): boolean {
+    return this.answers.isFullFor(teamId) || !this.loop.hasTimeForScore()
   }
 
   /**
-   * Whether a batch is refused because too many responses wait for their clients; counts a refusal.
+   * Tells whether a large answer is refused because too many wait for readers; counts a refusal.
    */
-  refusesBatch(): boolean {
-    if (!this.answers.isFull) return false
+  refusesAnswer(teamId: string | null): boolean {
+    if (!this.answers.isFullFor(teamId)) return false
     this.shed.answer_memory++
     return true
   }
 
-  /** Whether a score is refused because the event loop is late; counts a refusal. */
+  /** Tells whether a score is refused because the event loop is late; counts a refusal. */
   refusesScore(): boolean {
     if (this.loop.hasTimeForScore()) return false
     this.shed.event_loop++

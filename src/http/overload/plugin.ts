@@ -1,19 +1,30 @@
 import { Transform } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { AppError } from '../errors.ts'
-import { failureReply, RETRY_AFTER_SEC } from '../http/reply.ts'
-import { STATUS_BY_CODE } from '../http/status.ts'
+import { AppError } from '../../errors.ts'
+import { failureReply, JSON_TYPE, RETRY_AFTER_SEC } from '../reply.ts'
+import { STATUS_BY_CODE } from '../status.ts'
 import { type BodyHold, SMALL_BODY_BYTES } from './body-budget.ts'
+import '../access/request-caller.ts'
 import type { LoadShedder } from './load-shedder.ts'
 
 interface SheddingOptions {
   readonly shedder: LoadShedder
 }
 
+/** A reader may pause for so long, and must read this much in each further second. */
+const PAUSE_MS_MAX = 30_000
+const READ_BYTES_PER_SEC_MIN = 64 * 1024
+
+/** Returns how long a reader may take for a large answer, in milliseconds. */
+export function readingMsMax(bytes: number): number {
+  return PAUSE_MS_MAX + (bytes / READ_BYTES_PER_SEC_MIN) * 1_000
+}
+
 /**
  * Answers 503 before the process collapses: to scores while the event loop is overloaded, and to
- * bodies for which there is no memory.
+ * bodies and large answers for which there is no memory. A large answer is counted until its reader
+ * has it or has gone, and ends with its connection when the reader is too slow.
  *
  * Only scoring overloads the loop, so only scoring is shed for it: a user can still roll back a
  * model or revoke a key. The plugin runs after authentication and quota: a 401 stays a 401, and a
@@ -24,36 +35,53 @@ interface SheddingOptions {
 export const sheddingPlugin = fastifyPlugin<SheddingOptions>(
   async (app, { shedder }) => {
     app.addHook('onRoute', (route) => {
+      // After all other hooks, which may keep the answer.
+      route.onSend = [...toList(route.onSend), holdAnswer]
       const load = route.config?.load
       if (load === undefined) return
       // A route's own hooks run after the hooks of the app. The check runs before the body is read,
       // and again before the work, because requests that waited for a look-up or for Redis arrive
       // together.
-      route.onRequest = [...listOf(route.onRequest), refuseScore]
-      route.preHandler = [...listOf(route.preHandler), refuseScore]
-      // A small request may have a large response, whose memory is held until the client has read
-      // it.
+      route.onRequest = [...toList(route.onRequest), refuseScore]
+      route.preHandler = [...toList(route.preHandler), refuseScore]
       if (load === 'single') return
-      route.preHandler = [...listOf(route.preHandler), refuseBatch]
-      route.onSend = [...listOf(route.onSend), holdAnswer]
+      route.preHandler = [...toList(route.preHandler), refuseBatch]
     })
 
     function refuseBatch(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-      if (shedder.refusesBatch()) answerOverload(request, reply)
+      if (shedder.refusesAnswer(findTeam(request))) answerOverload(request, reply)
       else done()
     }
 
     function holdAnswer(
-      _request: FastifyRequest,
+      request: FastifyRequest,
       reply: FastifyReply,
       payload: unknown,
       done: (error: Error | null, payload: unknown) => void,
     ): void {
-      if (Buffer.isBuffer(payload) && payload.length > SMALL_BODY_BYTES && !reply.raw.closed) {
-        const hold = shedder.answers.take(payload.length)
-        reply.raw.once('close', () => hold.release())
+      const isLongText = typeof payload === 'string' && payload.length > SMALL_BODY_BYTES
+      const answer = isLongText ? Buffer.from(payload) : payload
+      if (!Buffer.isBuffer(answer) || answer.length <= SMALL_BODY_BYTES || reply.raw.closed) {
+        done(null, payload)
+        return
       }
-      done(null, payload)
+      // Anything else than a GET has changed or logged something, which its answer must tell.
+      if (request.method === 'GET' && shedder.refusesAnswer(findTeam(request))) {
+        reply.code(STATUS_BY_CODE.unavailable).header('retry-after', RETRY_AFTER_SEC)
+        reply.removeHeader('content-disposition').type(JSON_TYPE)
+        done(null, JSON.stringify(failureReply(overloadedOnce, request.id)))
+        return
+      }
+      const hold = shedder.answers.take(answer.length, findTeam(request))
+      const ending = setTimeout(() => {
+        request.log.warn({ requestId: request.id }, 'an answer broke off: its reader is too slow')
+        reply.raw.destroy()
+      }, readingMsMax(answer.length))
+      reply.raw.once('close', () => {
+        clearTimeout(ending)
+        hold.release()
+      })
+      done(null, answer)
     }
 
     function refuseScore(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
@@ -69,7 +97,7 @@ export const sheddingPlugin = fastifyPlugin<SheddingOptions>(
         done(null, payload)
         return
       }
-      const hold = shedder.bodies.hold(declaredBytes)
+      const hold = shedder.bodies.hold(declaredBytes, findTeam(request))
       if (hold === null) {
         shedder.shed.body_memory++
         answerOverload(request, reply)
@@ -82,7 +110,11 @@ export const sheddingPlugin = fastifyPlugin<SheddingOptions>(
   { name: 'shedding', dependencies: ['auth'], fastify: '5.x' },
 )
 
-function listOf<T>(hooks: T | T[] | undefined): T[] {
+function findTeam({ caller }: FastifyRequest): string | null {
+  return caller?.teamId ?? null
+}
+
+function toList<T>(hooks: T | T[] | undefined): T[] {
   if (hooks === undefined) return []
   return Array.isArray(hooks) ? hooks : [hooks]
 }
