@@ -5,7 +5,8 @@ import { BaselineOrigin } from './monitoring.ts'
 /** Most bands of scores of a development sample. */
 export const SCORE_BANDS_MAX = 100
 
-const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+/** Another number is 422, with its path. */
+const Count = Type.Number({ description: 'A whole number from 0 to 2^53 - 1' })
 const Unknown = Type.Optional(Type.Union([Count, Type.Null()]))
 const closed = { additionalProperties: false } as const
 const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -55,20 +56,29 @@ export const BaselineCounts = Type.Object(
 )
 export type BaselineCounts = Static<typeof BaselineCounts>
 
-/** Exactly one of the two. */
+/** A sample, of one of the two kinds, its AUC, or both. */
 export const BaselineRequest = Type.Object(
   {
     period: Type.Optional(BaselinePeriod),
     counts: Type.Optional(BaselineCounts),
+    development_auc: Type.Optional(
+      Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
+        description:
+          'AUC of the development sample, which reports on performance compare with; kept with the model until another is set, null takes it away. Alone it leaves the baseline as it is',
+      }),
+    ),
   },
-  { ...closed, minProperties: 1, maxProperties: 1 },
+  { ...closed, minProperties: 1, not: { required: ['period', 'counts'] } },
 )
 
 export const Baseline = Type.Object({
-  id: Type.String(),
+  id: Type.Union([Type.String(), Type.Null()], {
+    description: 'Null, as the fields beside it, where the model has an AUC and no baseline',
+  }),
   model_id: Type.String(),
-  origin: BaselineOrigin,
-  n: Type.Number(),
+  origin: nullable(BaselineOrigin),
+  n: nullable(Type.Number()),
   mean_score: nullable(Type.Number()),
-  created_at: Timestamp,
+  development_auc: nullable(Type.Number()),
+  created_at: nullable(Timestamp),
 })

@@ -101,6 +101,11 @@ export const BatchCounts = Type.Object({
   warned: Type.Integer({ description: 'Scored applicants with a warning' }),
 })
 
+export const UnmatchedFeature = Type.Object({
+  feature: Type.String(),
+  values: Type.Integer({ description: 'Scored applicants whose value matches no bin' }),
+})
+
 export const Batch = Type.Object({
   id: Type.String({ description: 'Id of the batch, and of its job' }),
   status: JobStatus,
@@ -117,6 +122,13 @@ export const Batch = Type.Object({
   include_contributions: Type.Boolean(),
   routing_key: nullable(Type.String()),
   counts: BatchCounts,
+  unmatched: Type.Array(UnmatchedFeature, {
+    description: 'Features with such values, the most first, at most 100',
+  }),
+  warnings: Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
+    description:
+      'One for each feature of which more than one value in a hundred matches no bin, at most 100',
+  }),
   unknown_columns: Type.Array(Type.String(), {
     description:
       'The first 100 columns of a CSV or Parquet file that are no feature of any model: left out',
@@ -126,7 +138,12 @@ export const Batch = Type.Object({
   created_by: Type.String({ description: 'Id of a user or a key' }),
   created_at: Timestamp,
   finished_at: Type.Union([Timestamp, Type.Null()]),
-  error: Type.Optional(Type.String({ description: 'Code of the error of a failed batch' })),
+  error: Type.Optional(
+    Type.String({
+      description:
+        'Code of the error of a failed batch; of one that the service cancelled, `key_revoked` or `deployment_inactive`',
+    }),
+  ),
   message: Type.Optional(Type.String({ description: 'Why the batch failed' })),
 })
 

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { listQuery, NextCursor, plainText, Timestamp } from './common.ts'
-import { CacheVersion, DeploymentId } from './deployments.ts'
+import { CacheVersion, DeploymentId, FeatureChange } from './deployments.ts'
+import { ID_PATTERN } from './patterns.ts'
 
 export const ChangeRequestState = Type.Union(
   [
@@ -18,7 +19,7 @@ export const ChangeRequestState = Type.Union(
 
 export const ChangeRequestsQuery = listQuery({
   deployment: Type.Optional(
-    Type.String({ pattern: '^[0-9A-Za-z_]{1,64}$', description: 'Only requests for this one' }),
+    Type.String({ pattern: ID_PATTERN, description: 'Only requests for this one' }),
   ),
   state: Type.Optional(ChangeRequestState),
 })
@@ -32,6 +33,22 @@ export const RequestedChallenger = Type.Object({
   traffic_pct: Type.Number({ description: 'Share of a live split, in percent' }),
 })
 
+export const RequestedAlarm = Type.Object(
+  {
+    is_on: Type.Boolean(),
+    watch: Type.Number(),
+    act: Type.Number(),
+    n_min: Type.Integer(),
+    days: Type.Integer(),
+  },
+  { description: 'Levels of the alarm, for `set_alarm` alone; null: never set' },
+)
+
+export const RequestedReasonBaseline = Type.Object(
+  { model_id: Type.String(), baseline_id: OrNull(Type.String()) },
+  { description: 'The baseline in force, for `set_reason_baseline` alone' },
+)
+
 export const RequestedState = Type.Object(
   {
     name: Type.String(),
@@ -42,8 +59,11 @@ export const RequestedState = Type.Object(
     strict_mode: Type.Boolean(),
     require_approval: Type.Boolean(),
     emergency_rollback: Type.Boolean(),
+    cutoff: Type.Union([Type.Number(), Type.Null()]),
     cache_version: CacheVersion,
     challengers: Type.Array(RequestedChallenger),
+    alarm: Type.Optional(OrNull(RequestedAlarm)),
+    reason_baseline: Type.Optional(RequestedReasonBaseline),
   },
   { description: 'A state of the deployment, with its active challengers' },
 )
@@ -53,7 +73,7 @@ const CHANGE_REQUEST = {
   deployment_id: DeploymentId,
   action: Type.String({
     description:
-      '`promote`, `rollback`, `add_challenger`, `remove_challenger`, `update_traffic`, `toggle_shadow` or `update`',
+      '`promote`, `rollback`, `add_challenger`, `remove_challenger`, `update_traffic`, `toggle_shadow`, `set_reason_baseline`, `set_alarm` or `update`',
   }),
   state: ChangeRequestState,
   cache_version: Type.Integer({
@@ -71,6 +91,7 @@ const CHANGE_REQUEST = {
   applied_cache_version: OrNull(
     Type.Integer({ description: '`cache_version` of the deployment after the change' }),
   ),
+  features: Type.Optional(FeatureChange),
 }
 
 export const ChangeRequest = Type.Object(CHANGE_REQUEST)

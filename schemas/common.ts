@@ -1,4 +1,5 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox'
+import { ID_PATTERN, PLAIN_TEXT_PATTERN } from './patterns.ts'
 
 export const Environment = Type.Union([Type.Literal('production'), Type.Literal('staging')], {
   description: 'In production models decide; in staging they are tested',
@@ -24,7 +25,7 @@ export const plainText = ({ charsMin = 1, charsMax }: { charsMin?: number; chars
   Type.String({
     minLength: charsMin,
     maxLength: charsMax,
-    pattern: '^[^\\u0000\\uD800-\\uDFFF]*$',
+    pattern: PLAIN_TEXT_PATTERN,
   })
 
 /** Maximum page size of a list. */
@@ -43,7 +44,7 @@ export const listQuery = <Filters extends TProperties>(filters: Filters) =>
       ),
       cursor: Type.Optional(
         Type.String({
-          pattern: '^[0-9A-Za-z_]{1,64}$',
+          pattern: ID_PATTERN,
           description: '`next_cursor` of the previous page',
         }),
       ),

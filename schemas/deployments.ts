@@ -14,6 +14,23 @@ const CacheVersion = Type.Integer({
   description: 'Increases by one with each change that can alter a score',
 })
 
+export const FeatureChange = Type.Object(
+  {
+    added: Type.Array(Type.String(), {
+      description: 'Features that callers must send from now on',
+    }),
+    removed: Type.Array(Type.String(), { description: 'Features that no model knows any more' }),
+  },
+  { description: 'What the change alters in what callers send; absent when they go on as before' },
+)
+
+const AcceptFeatures = Type.Optional(
+  Type.Boolean({
+    description:
+      'Callers of this strict deployment send what the change adds: without it, such a change is 409 `features_added`',
+  }),
+)
+
 export const DeploymentsQuery = listQuery({ environment: Type.Optional(Environment) })
 
 const deployment = {
@@ -56,6 +73,10 @@ export const ActiveChallenger = Type.Object({
   added_at: Timestamp,
 })
 
+/** Changes that wait for nobody, whatever a deployment requires. */
+const ALONE = ['name', 'strict_mode', 'development_sample', 'emergency_rollback'] as const
+export const PossibleAlone = Type.Unsafe<(typeof ALONE)[number]>(Type.String({ enum: [...ALONE] }))
+
 export const Deployment = Type.Object({
   ...deployment,
   champion_model: ChampionModel,
@@ -69,12 +90,22 @@ export const Deployment = Type.Object({
       'Applicants with missing or unknown features are rejected, whatever the request says',
   }),
   require_approval: Type.Boolean({
-    description: 'Changes of models, traffic and activity wait for a second owner or admin',
+    description:
+      'Changes of models, traffic, reasons, alarm, cut-off and activity wait for a second owner or admin',
   }),
   emergency_rollback: Type.Boolean({
     description: 'A rollback with `emergency` does not wait for approval',
   }),
+  cutoff: Type.Union([Type.Number(), Type.Null()], {
+    description: "The lender's present cut-off, which reports take by default; it decides nothing",
+  }),
   cache_version: CacheVersion,
+  possible_alone: Type.Optional(
+    Type.Array(PossibleAlone, {
+      description:
+        'While approval is required: the changes that one person still makes alone. `emergency_rollback` undoes the newest promotion, once',
+    }),
+  ),
   created_at: Timestamp,
 })
 
@@ -91,7 +122,7 @@ export const UpdateDeploymentRequest = Type.Object(
     require_approval: Type.Optional(
       Type.Boolean({
         description:
-          'Let changes of models, traffic and activity wait for a second owner or admin; switching this off waits, too',
+          'Let changes of models, traffic, reasons, alarm, cut-off and activity wait for a second owner or admin; switching this off waits, too',
       }),
     ),
     emergency_rollback: Type.Optional(
@@ -100,6 +131,13 @@ export const UpdateDeploymentRequest = Type.Object(
           'Whether a rollback with `emergency` does not wait; while approval is required, changing this waits',
       }),
     ),
+    cutoff: Type.Optional(
+      Type.Union([Type.Number(), Type.Null()], {
+        description:
+          'The present cut-off, which reports take by default; null takes it away. It decides nothing; while approval is required, changing it waits',
+      }),
+    ),
+    accept_features: AcceptFeatures,
   },
   { additionalProperties: false, minProperties: 1 },
 )
@@ -120,12 +158,14 @@ export const TrafficResult = Type.Object({
   challenger: Type.Optional(TrafficChallenger),
   shadow_mode: Type.Optional(Type.Boolean()),
   cache_version: CacheVersion,
+  features: Type.Optional(FeatureChange),
 })
 
 export const PromoteRequest = Type.Object(
   {
     challenger_id: Type.String({ description: 'Id of the challenger entry, not of its model' }),
     reason: Type.Optional(plainText({ charsMax: 10_000 })),
+    accept_features: AcceptFeatures,
   },
   { additionalProperties: false },
 )
@@ -137,6 +177,7 @@ const promoted = {
     description: 'Number of challengers deactivated, without the promoted one',
   }),
   cache_version: CacheVersion,
+  features: Type.Optional(FeatureChange),
 }
 
 export const PromoteResult = Type.Object({ deployment_id: DeploymentId, ...promoted })
@@ -144,12 +185,16 @@ export const PromoteResult = Type.Object({ deployment_id: DeploymentId, ...promo
 export const Emergency = Type.Optional(
   Type.Boolean({
     description:
-      'Do not wait for approval, where the deployment allows that; the audit log says so',
+      'Do not wait for approval, where the deployment allows that and the newest change of the champion was a promotion; the audit log says so',
   }),
 )
 
 export const RollbackRequest = Type.Object(
-  { reason: plainText({ charsMax: 10_000 }), emergency: Emergency },
+  {
+    reason: plainText({ charsMax: 10_000 }),
+    emergency: Emergency,
+    accept_features: AcceptFeatures,
+  },
   { additionalProperties: false },
 )
 
@@ -160,6 +205,7 @@ const rolledBack = {
   rolled_back_to: RolledModel,
   challengers_deactivated: Type.Integer(),
   cache_version: CacheVersion,
+  features: Type.Optional(FeatureChange),
 }
 
 export const RollbackResult = Type.Object({ deployment_id: DeploymentId, ...rolledBack })
@@ -167,4 +213,4 @@ export const RollbackResult = Type.Object({ deployment_id: DeploymentId, ...roll
 /** The same results under `/api/v1`, where a deployment is called a scorecard. */
 export const ScorecardPromoteResult = Type.Object({ scorecard_id: DeploymentId, ...promoted })
 export const ScorecardRollbackResult = Type.Object({ scorecard_id: DeploymentId, ...rolledBack })
-export { CacheVersion, DeploymentId }
+export { AcceptFeatures, CacheVersion, DeploymentId }

@@ -14,6 +14,7 @@ import { MEMBER_DOCS } from './docs/members.ts'
 import { MODEL_DOCS } from './docs/models.ts'
 import { MONITORING_DOCS } from './docs/monitoring.ts'
 import { OUTCOME_DOCS } from './docs/outcomes.ts'
+import { OVERVIEW_DOCS } from './docs/overview.ts'
 import { OWN_ACCOUNT_DOCS } from './docs/own-account.ts'
 import { PERFORMANCE_DOCS } from './docs/performance.ts'
 import { PROOF_DOCS } from './docs/proof.ts'
@@ -56,6 +57,7 @@ export const DOCS = {
   ...REASON_DOCS,
   ...OUTCOME_DOCS,
   ...PERFORMANCE_DOCS,
+  ...OVERVIEW_DOCS,
   ...SCORECARD_DOCS,
 } as const
 

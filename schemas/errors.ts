@@ -13,7 +13,7 @@ export const ERROR_CODES = {
   sign_on_refused: 'The single sign-on is refused: `details` names the reason.',
   insufficient_role: "The caller's role does not permit this.",
   own_change_request:
-    "Who asked for a change, or a service account, can't decide on it: another owner or admin has to.",
+    "Who asked for a change, has their role from whoever asked, or has it only since then, can't decide on it, and no service account can: another owner or admin has to.",
   deployment_not_found:
     'No deployment of the team has this slug. Scoring does not find inactive deployments and those outside the environment of the key.',
   model_not_found: 'No model of the team has this id or version.',
@@ -36,9 +36,13 @@ export const ERROR_CODES = {
   not_found: 'No endpoint has this method and path.',
   model_is_champion: "The model is the champion of a deployment and can't be archived.",
   member_exists: 'Another user has this email.',
+  passwords_off:
+    'Passwords are switched off: new members sign in through the identity provider, which adds them.',
   last_owner: 'The team must keep at least one owner.',
   change_outdated:
     "The deployment has changed since the change request was made, which therefore can't be applied.",
+  features_added:
+    'The deployment is strict, and the change adds features that callers must send: `details` names them, `accept_features` accepts them.',
   change_request_closed: 'The change request was decided on already, or its time is over.',
   approval_required:
     "The model is a challenger of a deployment that requires approval, and can't be archived.",

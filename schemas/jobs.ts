@@ -28,6 +28,13 @@ export const Job = Type.Object({
   result: Type.Unknown({
     description: 'Null until the job is done; the operation that started it describes its fields',
   }),
-  error: Type.Optional(Type.String({ description: 'Code of the error of a failed job' })),
-  message: Type.Optional(Type.String({ description: 'Why the job failed' })),
+  error: Type.Optional(
+    Type.String({
+      description:
+        'Code of the error of a failed job; of one that the service cancelled, `key_revoked` or `deployment_inactive`',
+    }),
+  ),
+  message: Type.Optional(
+    Type.String({ description: 'Why the job failed, or why the service cancelled it' }),
+  ),
 })

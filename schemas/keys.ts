@@ -10,6 +10,8 @@ export const KeyScope = Type.Unsafe<(typeof KEY_SCOPES)[number]>(
   Type.String({ enum: [...KEY_SCOPES], description: 'Permission of a key' }),
 )
 
+/** Overlap of an old secret with a new one when a rotation names none: an hour. */
+export const OVERLAP_SECONDS = 3_600
 /** Longest overlap of an old secret with a new one: a week. */
 export const OVERLAP_SECONDS_MAX = 604_800
 /** Longest time until a key with an end ends: ten years. */
@@ -22,7 +24,7 @@ const CIDR_CHARS_MAX = 43
 export const OverlapSeconds = Type.Integer({
   minimum: 0,
   maximum: OVERLAP_SECONDS_MAX,
-  description: 'How long the old secret stays valid; default: 0',
+  description: `How long the old secret stays valid; default: ${OVERLAP_SECONDS}; 0 ends it at once`,
 })
 
 /** The schema accepts any text as a scope: the service answers 422 `invalid_scope`. */
@@ -59,6 +61,19 @@ export const CreateKeyRequest = Type.Object(
     ),
   },
   { additionalProperties: false },
+)
+
+export const UpdateKeyRequest = Type.Object(
+  {
+    name: Type.Optional(plainText({ charsMax: 255 })),
+    rate_limit_per_minute: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1, maximum: RATE_LIMIT_PER_MINUTE_MAX }), Type.Null()], {
+        description:
+          'Quota of this key; null: the default of the service. Only an owner may set it',
+      }),
+    ),
+  },
+  { additionalProperties: false, minProperties: 1 },
 )
 
 export const RotateKeyRequest = Type.Object(

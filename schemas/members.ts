@@ -8,6 +8,7 @@ export const MemberRole = Type.Union([
   Type.Literal('admin'),
   Type.Literal('lead_modeler'),
   Type.Literal('modeler'),
+  Type.Literal('auditor'),
   Type.Literal('viewer'),
 ])
 

@@ -7,7 +7,7 @@ export const SampleFields = {
   sample: Type.Optional(
     Type.String({
       description:
-        'CSV of applicants with the scores of the tool: a column for each feature, `score`, and optionally `<feature>_points`, `pd` and `id`',
+        'Applicants with the scores of the tool, as CSV or as lines of JSON (NDJSON): a column for each feature, `score`, and optionally `<feature>_points`, `pd` and `id`. Lines of JSON are objects, or arrays after a first one with the names; their values are those of a request to score, so that an empty text is a category; in CSV an empty cell is missing, and a number is the category that is the same number (`2.0` is `2`)',
     }),
   ),
   score_column: Type.Optional(
@@ -22,6 +22,20 @@ export const SampleFields = {
   ),
 }
 
+export const CheckId = Type.Optional(
+  Type.String({
+    description:
+      'Id of a check, `job_…`, that has compared this very specification with a sample: in place of `sample`',
+  }),
+)
+
+export const AcceptUnreached = Type.Optional(
+  Type.Boolean({
+    description:
+      'Registers the model although no applicant of `sample` reaches some of its bins, whose points are then proved by nothing; without it that is 422 `parity_failed`',
+  }),
+)
+
 export const DeployRequest = Type.Object(
   {
     spec: Type.Optional(
@@ -35,6 +49,8 @@ export const DeployRequest = Type.Object(
     ),
     auto_deploy: Type.Boolean({ description: 'Make the model the champion of a new deployment' }),
     ...SampleFields,
+    check_id: CheckId,
+    accept_unreached: AcceptUnreached,
   },
   { additionalProperties: false },
 )
@@ -48,8 +64,44 @@ export const DifferingBy = Type.Object({
   pd: Type.Integer(),
 })
 
+export const ScalePoint = Type.Object({
+  base_score: Type.Number(),
+  base_odds: Type.Number({ description: 'Good to bad' }),
+  pdo: Type.Number(),
+})
+
+/** The parts of a feature that no row of a sample reached. */
+export const UnreachedOutcome = Type.Unsafe<'missing' | 'unseen_category'>(
+  Type.String({ enum: ['missing', 'unseen_category'] }),
+)
+
+export const UnreachedFeature = Type.Object({
+  feature: Type.String(),
+  bins: Type.Array(Type.String(), { description: 'Labels of bins, at most 20' }),
+  more_bins: Type.Integer({ description: 'How many more there are' }),
+  edges: Type.Array(Type.Number(), {
+    description: 'Bounds of bins that no value equals, at most 20',
+  }),
+  more_edges: Type.Integer(),
+  outcomes: Type.Array(UnreachedOutcome, { description: 'Outcomes that no value had' }),
+})
+
+export const ParityMeans = Type.Object({ sample: Type.Number(), engine: Type.Number() })
+
+export const ParityScale = Type.Object({
+  given: ScalePoint,
+  fitted: Type.Union([ScalePoint, Type.Null()], {
+    description: 'The scale that scores and `pd` of the sample show, at the odds of `given`',
+  }),
+  mean_points: Type.Number({
+    description:
+      "Mean of the scores that the sample's `pd` stand for minus those of the engine, in points",
+  }),
+})
+
 /** In the order in which they are answered: first what scores alone do not prove. */
-const certificate = {
+/** Proof that a specification gives the same scores as the tool it comes from. */
+export const ParityProof = Type.Object({
   pd_checked: Type.Boolean({
     description: 'True if every row has a `pd` that was compared: scores alone do not prove it',
   }),
@@ -63,7 +115,7 @@ const certificate = {
   }),
   agrees: Type.Boolean({
     description:
-      'True if no row differs in score, points or probability of default, as far as it has them',
+      'True if no row differs in score, points or probability of default, as far as it has them, and the means of rounded scores are no further off than rounding explains',
   }),
   rows: Type.Integer(),
   equal: Type.Integer({ description: 'Rows that agree and whose scores are bit-identical' }),
@@ -80,23 +132,31 @@ const certificate = {
   largest_pd_difference: Type.Union([Type.Number(), Type.Null()], {
     description: 'Largest difference of probabilities of default; null if none was compared',
   }),
+  mean_difference: Type.Number({
+    description: "Mean of the engine's scores minus those of the sample, in points",
+  }),
+  mean_difference_max: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Largest mean that the rounding of points explains: a larger one does not agree, though each row does. Null where nothing was rounded',
+  }),
+  mean_pd: Type.Union([ParityMeans, Type.Null()], {
+    description: 'Mean probability of default of the rows that have one',
+  }),
+  scale: Type.Union([ParityScale, Type.Null()], {
+    description: 'For a card whose points are whole numbers, compared by `pd`; else null',
+  }),
+  bins: Type.Integer({ description: 'Bins of the card' }),
+  bins_unreached: Type.Integer({
+    description: 'Bins that no row reached, so that nothing proves their points',
+  }),
+  unreached: Type.Array(UnreachedFeature, {
+    description: 'Features of which the sample left something unreached; 1,000 parts in all',
+  }),
   card_sha256: Type.Union([Type.String(), Type.Null()], {
     description: 'SHA-256 of the card file; null if `tool` is null',
   }),
   sample_sha256: Type.String(),
   spec_sha256: Type.String({ description: 'SHA-256 of the specification as stored' }),
-}
-
-/** Proof that a specification gives the same scores as the tool it comes from. */
-export const ParityProof = Type.Object(certificate)
-
-/** A stored certificate. Those of earlier versions lack the optional fields. */
-export const ParityCertificate = Type.Object({
-  ...certificate,
-  pd_checked: Type.Optional(certificate.pd_checked),
-  pd_fitted: Type.Optional(certificate.pd_fitted),
-  pd_rows: Type.Optional(certificate.pd_rows),
-  differing_by: Type.Optional(certificate.differing_by),
 })
 
 /** The new deployment of a deployed model. */
@@ -109,10 +169,16 @@ export const DeployedEndpoint = Type.Object({
   status: Type.Literal('active', { description: 'It scores from now on' }),
 })
 
+const SpecSha256 = Type.String({
+  description:
+    'SHA-256 of the specification as stored, in hex: `GET /v1/models/{id}/export?format=spec` piped into `sha256sum` gives it',
+})
+
 export const DeployResult = Type.Object({
   model_id: Type.String({ description: '`mod_…`' }),
   name: Type.String(),
   version: Type.String(),
+  spec_sha256: SpecSha256,
   deployment: Type.Union([DeployedEndpoint, Type.Null()], {
     description: 'Null without `auto_deploy`',
   }),
@@ -154,8 +220,9 @@ export const ModelList = Type.Object({
 
 export const Model = Type.Object({
   ...model,
+  spec_sha256: SpecSha256,
   spec: ScorecardSpec,
-  parity: Type.Optional(ParityCertificate),
+  parity: Type.Optional(ParityProof),
 })
 
 export const UpdateModelRequest = Type.Object(

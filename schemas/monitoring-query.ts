@@ -105,7 +105,9 @@ export const SwapRule = Type.Unsafe<(typeof SWAP_RULES)[number]>(
 
 export const SwapSetQuery = query({
   ...CHALLENGER,
-  cutoff: Type.Number({ description: "The champion's cut-off" }),
+  cutoff: Type.Optional(
+    Type.Number({ description: "The champion's cut-off; by default that of the deployment" }),
+  ),
   rule: Type.Optional(SwapRule),
   challenger_cutoff: Type.Optional(Type.Number({ description: 'With `rule=explicit`' })),
 })

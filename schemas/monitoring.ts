@@ -86,6 +86,7 @@ export const UsedBaseline = Type.Object({
   id: Type.String(),
   origin: BaselineOrigin,
   n: Type.Number(),
+  created_by: Type.String({ description: 'Who set it, or registered the model that has it' }),
   created_at: Timestamp,
 })
 
@@ -214,6 +215,18 @@ export const McNemar = Type.Object(
   { description: "McNemar's test without correction" },
 )
 
+export const MissedFeature = Type.Object({
+  name: Type.String(),
+  n: Type.Integer({ minimum: 1, description: 'Applicants without a value of it' }),
+})
+
+const MissedFeatures = Type.Optional(
+  Type.Array(MissedFeature, {
+    description:
+      'Features that the challenger missed of some of these applicants; absent when there are none',
+  }),
+)
+
 export const SwapSet = Type.Object({
   ...COUNTED,
   n: Count,
@@ -229,6 +242,7 @@ export const SwapSet = Type.Object({
   mcnemar: Type.Union([McNemar, Type.Null()], {
     description: 'Null where both decide alike on every applicant',
   }),
+  missing_features: MissedFeatures,
 })
 export type SwapSet = Static<typeof SwapSet>
 
@@ -252,5 +266,6 @@ export const Migration = Type.Object({
   stable_share: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
     description: 'Share of the graded applicants whose two grades are equal',
   }),
+  missing_features: MissedFeatures,
 })
 export type Migration = Static<typeof Migration>

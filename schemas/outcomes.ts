@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { plainText } from './common.ts'
+import { DEFINITION_ID_PATTERN } from './patterns.ts'
 
 /** Maximum number of outcomes in a request. */
 export const OUTCOMES_MAX = 10_000
@@ -8,7 +9,7 @@ export const IMPORT_BODIES = 64
 
 const MONTHS_MAX = 600
 
-export const OutcomeDefinitionId = Type.String({ pattern: '^[0-9A-Za-z_.-]{1,64}$' })
+export const OutcomeDefinitionId = Type.String({ pattern: DEFINITION_ID_PATTERN })
 
 export const OutcomeDefinitionBody = Type.Object(
   {
@@ -68,8 +69,9 @@ export const DecisionOverride = Type.String({
 })
 
 export const AccountOutcome = Type.String({
-  enum: ['good', 'bad', 'indeterminate', 'excluded'],
-  description: 'By the definition; `excluded` takes the applicant out of the figures',
+  enum: ['good', 'bad', 'indeterminate', 'excluded', 'withdrawn'],
+  description:
+    'By the definition. `excluded` takes the applicant out of the figures. `withdrawn`, with a `reason`, takes back the outcome with the same `as_of`: the one before it is current again',
 })
 
 /** The documented form of an item. */
@@ -102,10 +104,10 @@ export const OutcomeItem = Type.Object({
   definition: text('Of an outcome: id of its definition'),
   outcome: Type.Optional(AccountOutcome),
   window_months: Type.Optional(Type.Integer({ description: 'As in the definition' })),
-  as_of: text('Of an outcome: until when the account was observed'),
-  event_date: text('When the account became bad'),
+  as_of: text('Of an outcome: until when the account was observed; at most a day after now'),
+  event_date: text('When the account became bad; not after `as_of`'),
   loss: Type.Optional(Type.Number({ description: 'Of a bad account' })),
-  reason: text('Why the applicant is excluded'),
+  reason: text('Why the applicant is excluded, or the outcome withdrawn'),
 })
 
 export const DocumentedOutcomes = Type.Object({

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { DEFINITION_ID_PATTERN } from './patterns.ts'
 import { FeatureOutcome, LoggedBin } from './scores.ts'
 
 const moment = (description: string) =>
@@ -7,8 +8,7 @@ const moment = (description: string) =>
   )
 
 const definition = Type.String({
-  minLength: 1,
-  maxLength: 64,
+  pattern: DEFINITION_ID_PATTERN,
   description: 'Id of a definition of outcomes',
 })
 
@@ -25,7 +25,15 @@ export const PerformanceQuery = Type.Object(
       Type.Number({
         minimum: 0,
         maximum: 1,
-        description: 'AUC of the development sample, for `development`',
+        description:
+          'AUC of the development sample, for `development`; by default what is kept with the model',
+      }),
+    ),
+    margin: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 0.5,
+        description: 'Difference of AUC below which `verdicts` say that it does not matter; 0.01',
       }),
     ),
     model: Type.Optional(
@@ -93,7 +101,7 @@ const CALIBRATION = {
 }
 
 export const BinPerformance = Type.Object({
-  outcome: Type.Union([FeatureOutcome, Type.Null()]),
+  outcome: FeatureOutcome,
   bin: Type.Union([LoggedBin, Type.Null()]),
   points: Type.Number(),
   n: Type.Integer(),
@@ -167,7 +175,12 @@ export const PairedPerformance = Type.Object({
   challenger_id: Type.String(),
   model_id: Type.String(),
   n: Type.Integer(),
-  auc: NullableNumber,
+  good: Type.Integer(),
+  bad: Type.Integer(),
+  champion_auc: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Of the model of the report, on the same applicants',
+  }),
+  auc: Type.Union([Type.Number(), Type.Null()], { description: 'Of the challenger' }),
   auc_difference: Type.Union([Type.Number(), Type.Null()], {
     description: 'Challenger less the model of the report, on the same applicants',
   }),
@@ -220,7 +233,9 @@ export const Spiegelhalter = Type.Object(
 
 export const DevelopmentCheck = Type.Object(
   {
-    auc: Type.Number({ description: 'The `development_auc` of the request, taken as certain' }),
+    auc: Type.Number({
+      description: 'The `development_auc` of the request or of the model, taken as certain',
+    }),
     s: Type.Union([Type.Number(), Type.Null()], {
       description: 'How far the AUC lies below it, in standard errors',
     }),
@@ -228,8 +243,79 @@ export const DevelopmentCheck = Type.Object(
       description: 'One-sided: small where the card has lost power',
     }),
   },
-  { description: 'Null without a `development_auc`' },
+  { description: 'Null without a `development_auc` in the request and with the model' },
 )
+
+export const NeededOutcomes = Type.Object(
+  {
+    n: Type.Integer({ description: 'Good and bad applicants, together' }),
+    bad: Type.Integer({ description: 'Bad ones among them' }),
+  },
+  {
+    description:
+      'What must become known in addition before the verdict can be another, if figures and mix stay as they are; null beside other verdicts, and where nothing tells how many',
+  },
+)
+
+const needed = Type.Union([NeededOutcomes, Type.Null()])
+const readWord = <Word extends string>(words: readonly Word[], description: string) =>
+  Type.Unsafe<Word>(Type.String({ enum: [...words], description }))
+
+export const RankingWord = readWord(
+  ['ranks', 'ranks_backwards', 'insufficient_data'],
+  'By the interval of the AUC, which lies above 0.5, below it, or around it',
+)
+
+export const RankingVerdict = Type.Object({
+  verdict: RankingWord,
+  needed,
+})
+
+export const PowerWord = readWord(
+  ['held', 'lost_power', 'insufficient_data', 'unknown'],
+  'Whether it tells good from bad as well as in development. `held`: it has not lost `margin` or more, by a test of 5 percent. `lost_power`: it has lost, by the same test. `unknown`: no AUC of the development sample is known',
+)
+
+export const PowerVerdict = Type.Object({
+  verdict: PowerWord,
+  needed,
+  development_auc: NullableNumber,
+  auc: NullableNumber,
+  p_value: NullableNumber,
+})
+
+export const ProbabilityWord = readWord(
+  ['fits', 'too_low', 'watch', 'too_high', 'unknown'],
+  '`too_low`: more were bad than expected in `grades`. `watch`: perhaps by chance. `too_high`: fewer were. `unknown`: the card gives no probabilities',
+)
+
+export const ProbabilityVerdict = Type.Object({
+  verdict: ProbabilityWord,
+  grades: Type.Array(Type.Union([Type.String(), Type.Null()])),
+})
+
+export const ChallengerWord = readWord(
+  ['better', 'worse', 'no_difference', 'insufficient_data'],
+  'By the interval of `auc_difference`: above 0, below 0, or within `margin`; otherwise it is not known yet',
+)
+
+export const ChallengerVerdict = Type.Object({
+  verdict: ChallengerWord,
+  needed,
+  ...PairedPerformance.properties,
+})
+
+/** One answer to each question, which every figure beside it agrees with. */
+export const PerformanceVerdicts = Type.Object({
+  margin: Type.Number(),
+  ranking: RankingVerdict,
+  power: PowerVerdict,
+  probabilities: ProbabilityVerdict,
+  challengers: Type.Array(ChallengerVerdict, {
+    description:
+      'Active challengers, and former ones with outcomes; below 20 good or bad applicants in common there is no verdict',
+  }),
+})
 
 /** How good the scores of a model were. */
 export const Performance = Type.Object({
@@ -261,6 +347,7 @@ export const Performance = Type.Object({
   calibration: Calibration,
   features: Type.Array(FeaturePerformance),
   paired: Type.Array(PairedPerformance),
+  verdicts: PerformanceVerdicts,
   expected: ExpectedPerformance,
 })
 

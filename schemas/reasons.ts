@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { listQuery, NextCursor, ProbabilityOfDefault, Timestamp } from './common.ts'
+import { LANGUAGE_PATTERN } from './patterns.ts'
 
 /** Highest number of reasons in an answer. */
 export const REASONS_MAX = 10
@@ -7,14 +8,14 @@ const LANG_CHARS_MAX = 35
 
 const Lang = Type.Optional(
   Type.String({
-    pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$',
+    pattern: LANGUAGE_PATTERN,
     maxLength: LANG_CHARS_MAX,
     description:
       'Language tag of the texts, such as `en` or `es-MX`; default: `en`. A text that has no such language is in its next best one',
   }),
 )
 
-/** Query of a single score: other parameters have no effect. */
+/** Query of a single score. */
 export const ReasonsQuery = Type.Object(
   {
     reasons: Type.Optional(
@@ -26,7 +27,7 @@ export const ReasonsQuery = Type.Object(
     ),
     lang: Lang,
   },
-  { additionalProperties: true },
+  { additionalProperties: false },
 )
 
 /** The same in a body. */
@@ -293,9 +294,8 @@ export const ExplainedFeature = Type.Object({
   baseline_points: Type.Union([Type.Number(), Type.Null()], {
     description: 'Points that these are compared with; null without a baseline for the feature',
   }),
-  outcome: Type.Union([Type.String(), Type.Null()], {
-    description:
-      '`matched`, `missing`, `unseen_category`, `no_bin` or `not_a_number`; null where an older log does not tell',
+  outcome: Type.String({
+    description: '`matched`, `missing`, `unseen_category`, `no_bin` or `not_a_number`',
   }),
   bin: Type.Union([ExplainedBin, Type.Null()]),
   text: Type.String({ description: 'What the feature added, in words' }),

@@ -34,7 +34,7 @@ export const ScoreReplayRequest = Type.Object(
 
 /** What a value of a feature was. */
 export const ReplayedValue = Type.Object({
-  outcome: Type.Union([FeatureOutcome, Type.Null()]),
+  outcome: FeatureOutcome,
   points: Type.Number(),
   bin: Type.Union([LoggedBin, Type.Null()]),
 })

@@ -1,6 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { Environment, listQuery, NextCursor, plainText, Timestamp } from './common.ts'
-import { CacheVersion, DeploymentId, Emergency, TrafficChallenger } from './deployments.ts'
+import {
+  AcceptFeatures,
+  CacheVersion,
+  DeploymentId,
+  Emergency,
+  FeatureChange,
+  TrafficChallenger,
+} from './deployments.ts'
 
 export const ScorecardsQuery = listQuery({ environment: Type.Optional(Environment) })
 
@@ -23,7 +30,7 @@ export const ChallengerMode = Type.Union([Type.Literal('shadow'), Type.Literal('
 
 /** The service validates it: any mistake answers 422 `invalid_traffic_config`. */
 export const ScorecardChallengerRequest = Type.Unknown({
-  description: '`challenger_version`, `mode` and `traffic_pct`',
+  description: '`challenger_version`, `mode` and `traffic_pct`; `accept_features`',
 })
 
 export const ScorecardChallenger = Type.Object({
@@ -39,6 +46,7 @@ export const AddScorecardChallengerResult = Type.Object({
   scorecard_id: DeploymentId,
   challenger: ScorecardChallenger,
   cache_version: CacheVersion,
+  features: Type.Optional(FeatureChange),
 })
 
 export const RemoveScorecardChallengerResult = Type.Object({
@@ -46,18 +54,24 @@ export const RemoveScorecardChallengerResult = Type.Object({
   action: Type.Literal('remove_challenger'),
   challenger: TrafficChallenger,
   cache_version: CacheVersion,
+  features: Type.Optional(FeatureChange),
 })
 
 export const PromoteVersionRequest = Type.Object(
   {
     version: Type.String({ description: 'Version of an active challenger’s model' }),
     reason: Type.Optional(plainText({ charsMax: 10_000 })),
+    accept_features: AcceptFeatures,
   },
   { additionalProperties: false },
 )
 
 export const ScorecardRollbackRequest = Type.Object(
-  { reason: Type.Optional(plainText({ charsMax: 10_000 })), emergency: Emergency },
+  {
+    reason: Type.Optional(plainText({ charsMax: 10_000 })),
+    emergency: Emergency,
+    accept_features: AcceptFeatures,
+  },
   { additionalProperties: false },
 )
 

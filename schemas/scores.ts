@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { NextCursor, ProbabilityOfDefault, Timestamp } from './common.ts'
 import { RecordId } from './errors.ts'
+import { ID_PATTERN } from './patterns.ts'
 import { BATCH_RECORDS_MAX } from './scoring.ts'
 import { ModelRole } from './stats.ts'
 
@@ -15,7 +16,7 @@ export const ERASED_CHARS_MAX = 1_000_000
 
 const Cursor = Type.Optional(
   Type.String({
-    pattern: '^[0-9A-Za-z_]{1,64}$',
+    pattern: ID_PATTERN,
     description: '`next_cursor` of the previous page',
   }),
 )
@@ -40,6 +41,14 @@ export const ScoreQuery = Type.Object(
   { additionalProperties: false },
 )
 
+export const ReferenceMatch = Type.Unsafe<'whole' | 'part'>(
+  Type.String({
+    enum: ['whole', 'part'],
+    description:
+      '`whole`: the reference as it is; the default. `part`: references that contain it, in any case',
+  }),
+)
+
 export const ScoresQuery = Type.Object(
   {
     reference: Type.String({
@@ -48,6 +57,7 @@ export const ScoresQuery = Type.Object(
       description:
         'The `X-Reference-Id` of a single request, or the `id` of a record of a batch; a number is compared as text',
     }),
+    match: Type.Optional(ReferenceMatch),
     deployment: Type.Optional(
       Type.String({ description: 'Only scores of the deployment with this slug' }),
     ),
@@ -102,10 +112,7 @@ export const LoggedBin = Type.Object({
 export const LoggedFeature = Type.Object({
   name: Type.String(),
   points: Type.Number({ description: 'Points that the feature added to the score' }),
-  outcome: Type.Union([FeatureOutcome, Type.Null()], {
-    description:
-      'Null where the score log does not tell outcomes apart: scores of versions before 0.2',
-  }),
+  outcome: FeatureOutcome,
   bin: Type.Union([LoggedBin, Type.Null()], {
     description:
       'The bin that gave the points. A missing value, and an unseen category that takes its points, have the Missing bin, if there is one',
@@ -214,9 +221,25 @@ export const LogExportFormat = Type.Unsafe<(typeof LOG_EXPORT_FORMATS)[number]>(
   Type.String({ enum: [...LOG_EXPORT_FORMATS], description: '`ndjson` when left out' }),
 )
 
+/** Scores of a page of the log. */
+export const LOG_PAGE = { default: 1_000, max: 10_000 } as const
+
 export const LogExportQuery = Type.Object(
   {
     format: Type.Optional(LogExportFormat),
+    after: Type.Optional(
+      Type.String({
+        description:
+          'Position in the log: `0`, or `X-Next-Position` of the page before. The answer is the next page; `from` and `to` do not go with it',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: LOG_PAGE.max,
+        description: `With \`after\`: scores that the page looks at, at most; ${LOG_PAGE.default} when left out`,
+      }),
+    ),
     deployment: Type.Optional(
       Type.String({ description: 'Only scores of the deployment with this slug' }),
     ),

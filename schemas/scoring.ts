@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { ProbabilityOfDefault, Timestamp } from './common.ts'
 import { RecordId } from './errors.ts'
 import { reasonOptions, reasonsOfApplicant, reasonsOfModel } from './reasons.ts'
+import { ModelRole } from './stats.ts'
 
 /** Maximum number of records in a batch; more answer 413. */
 export const BATCH_RECORDS_MAX = 1_000
@@ -84,7 +85,7 @@ export const Warning = Type.Union([
   UnknownVariableWarning,
   Type.String({
     description:
-      "`no_features: the request names none of the model's features`, always first; in batch results also `missing_feature: <name>`",
+      "`no_features: the request names none of the model's features` and `repeated_name: <name>` for a name that the JSON says more than once, whose last value counts, before those of values; in batch results also `missing_feature: <name>`, and first of all `ignored_id: …` for an id that is neither a text nor a number",
   }),
 ])
 
@@ -105,6 +106,12 @@ export const ShadowScore = Type.Object({
   model_id: Type.String({ description: '`mod_…`' }),
   version: Type.String({ description: 'Version of the model' }),
   ...scored,
+  missing_features: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Features that the champion does not have and that are absent or null, so that this score is made without them; absent when there are none',
+    }),
+  ),
 })
 
 const ShadowScores = Type.Optional(
@@ -153,3 +160,32 @@ const scorecardId = Type.Object({
 
 export const ScorecardScoreResult = Type.Composite([scorecardId, ScoreResult])
 export const ScorecardBatchResult = Type.Composite([scorecardId, ScoreBatchResult])
+
+export const TriedModel = Type.Object({
+  model_id: Type.String({ description: '`mod_…`' }),
+  model_name: Type.String(),
+  model_version: Type.String(),
+  role: ModelRole,
+  challenger_id: Type.Union([Type.String(), Type.Null()], { description: 'Null: the champion' }),
+  served: Type.Boolean({ description: 'Whether the answer is its result' }),
+  ...scored,
+  contributions: Contributions,
+  missing_features: Type.Optional(
+    Type.Array(Type.String(), { description: 'Features that are absent or null' }),
+  ),
+})
+
+export const TrialResult = Type.Object({
+  ...ScoreResult.properties,
+  models: Type.Array(TriedModel, { description: 'Every active model, the champion first' }),
+  trial: Type.Literal(true, { description: 'Nothing of it is logged or counted' }),
+})
+
+/** A JSON Schema itself. */
+export const ApplicantSchema = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    description: 'A JSON Schema 2020-12 of the body of a single score',
+  },
+)

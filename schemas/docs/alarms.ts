@@ -1,3 +1,4 @@
+import { WAITS_FOR_APPROVAL } from './change-requests.ts'
 import { DEPLOYMENT_SLUG, EXAMPLE_IDS, EXAMPLE_TIME } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
@@ -55,9 +56,10 @@ export const ALARM_DOCS = {
     tag: 'Stability',
     summary: 'Set the alarm of a deployment',
     description:
-      'Replaces all levels; one that is left out gets its default. The deployment is evaluated within a minute, and then once an hour by one replica. `is_on: false` ends the evaluations.',
+      'Replaces all levels; one that is left out gets its default. The deployment is evaluated within a minute, and then once an hour by one replica. `is_on: false` ends the evaluations. Where the deployment requires approval, the change waits.',
     params: { slug: DEPLOYMENT_SLUG },
-    errors: ['deployment_not_found'],
+    errors: ['deployment_not_found', 'limit_reached'],
+    others: WAITS_FOR_APPROVAL,
     request: { Levels: LEVELS },
     success: {
       description: 'The levels in force now',

@@ -1,4 +1,4 @@
-import { EXAMPLE_IDS, EXAMPLE_TIME } from './examples.ts'
+import { EXAMPLE_IDS, EXAMPLE_TIME, SPEC_SHA256 } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
 export const AUDIT_LOG_DOCS = {
@@ -6,9 +6,10 @@ export const AUDIT_LOG_DOCS = {
     tag: 'Audit log',
     summary: 'List the changes in the team',
     description:
-      'One record per management change, newest first. It names the user, the changed object, its state before and after, and the reason if one was given. Records never change.',
+      'One record for each operation that changes something, exports something or reads results of single applicants, newest first; without `kind`, changes alone. It names the user, the changed object, its state before and after, and the reason if one was given. With `Accept: text/csv` it is CSV, with the addresses of people beside their ids. Records never change.',
     success: {
       description: 'The records',
+      texts: { 'text/csv': 'id,created_at,actor,actor_email,action,subject,subject_email,…' },
       example: {
         records: [
           {
@@ -22,6 +23,7 @@ export const AUDIT_LOG_DOCS = {
               version: '2.0.0',
               environment: 'production',
               description: 'First card for consumer loans',
+              spec_sha256: SPEC_SHA256,
             },
             reason: null,
             created_at: EXAMPLE_TIME,

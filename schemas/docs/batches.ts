@@ -17,6 +17,8 @@ const QUEUED = {
   include_contributions: false,
   routing_key: null,
   counts: { scored: 0, errors: 0, warned: 0 },
+  unmatched: [],
+  warnings: [],
   unknown_columns: [],
   more_unknown_columns: 0,
   progress: { done: 0, total: 0 },

@@ -15,6 +15,7 @@ const state = {
   strict_mode: false,
   require_approval: true,
   emergency_rollback: true,
+  cutoff: null,
   cache_version: 1,
   challengers: [],
 } as const

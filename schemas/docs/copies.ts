@@ -1,4 +1,4 @@
-import { EXAMPLE_IDS, EXAMPLE_SPEC } from './examples.ts'
+import { EXAMPLE_IDS, EXAMPLE_SPEC, SPEC_SHA256 } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
 export const COPY_DOCS = {
@@ -16,6 +16,7 @@ export const COPY_DOCS = {
         model_id: EXAMPLE_IDS.champion,
         name: EXAMPLE_SPEC.name,
         version: '2.0.0',
+        spec_sha256: SPEC_SHA256,
         deployment: null,
       },
     },

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../deployments.ts'
+import { AcceptFeatures, TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../deployments.ts'
 import { WAITS_FOR_APPROVAL } from './change-requests.ts'
 import { DEPLOYMENT_SLUG, EXAMPLE_IDS, EXAMPLE_SPEC, EXAMPLE_TIME } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
@@ -12,7 +12,11 @@ const trafficAction = <Fields extends Parameters<typeof Type.Object>[0]>(
   title: string,
   action: string,
   fields: Fields,
-) => Type.Object({ action: Type.Literal(action), ...fields }, { title })
+) =>
+  Type.Object(
+    { action: Type.Literal(action), ...fields, accept_features: AcceptFeatures },
+    { title },
+  )
 
 const TrafficRequest = Type.Union(
   [
@@ -59,6 +63,7 @@ const single = {
   strict_mode: false,
   require_approval: false,
   emergency_rollback: true,
+  cutoff: null,
   cache_version: 2,
   created_at: EXAMPLE_TIME,
 } as const
@@ -93,7 +98,7 @@ export const DEPLOYMENT_DOCS = {
     tag: 'Deployments',
     summary: 'Change the settings of a deployment',
     description:
-      "Scoring an inactive deployment answers 404. A strict deployment rejects every applicant with missing or unknown features, like `strict_mode` in a scoring request; a request can't override this. With `require_approval` changes of models, traffic and activity wait for a second owner or admin, and so does switching it off again.",
+      "Scoring an inactive deployment answers 404. A strict deployment rejects every applicant with missing or unknown features, like `strict_mode` in a scoring request; a request can't override this. With `require_approval` changes of models, traffic, reasons, alarm, cut-off and activity wait for a second owner or admin, and so does switching it off again; `possible_alone` says what does not wait.",
     params: { slug: DEPLOYMENT_SLUG },
     errors: ['deployment_not_found', 'limit_reached'],
     others: WAITS_FOR_APPROVAL,
@@ -121,6 +126,7 @@ export const DEPLOYMENT_DOCS = {
       'challenger_not_found',
       'invalid_traffic_config',
       'limit_reached',
+      'features_added',
     ],
     others: WAITS_FOR_APPROVAL,
     request: {
@@ -159,7 +165,7 @@ export const DEPLOYMENT_DOCS = {
     description:
       "The challenger's model becomes the champion in one step. All other challengers are deactivated. A rollback restores the old champion.",
     params: { slug: DEPLOYMENT_SLUG },
-    errors: ['deployment_not_found', 'challenger_not_found', 'limit_reached'],
+    errors: ['deployment_not_found', 'challenger_not_found', 'limit_reached', 'features_added'],
     others: WAITS_FOR_APPROVAL,
     request: {
       'The challenger': { challenger_id: EXAMPLE_IDS.challenger },
@@ -185,7 +191,7 @@ export const DEPLOYMENT_DOCS = {
     description:
       'Champion and previous champion swap. All challengers are deactivated. The audit log keeps the reason. Where approval is required, `emergency` makes the change at once if the deployment allows that.',
     params: { slug: DEPLOYMENT_SLUG },
-    errors: ['no_rollback_target', 'deployment_not_found', 'limit_reached'],
+    errors: ['no_rollback_target', 'deployment_not_found', 'limit_reached', 'features_added'],
     others: WAITS_FOR_APPROVAL,
     request: { 'With a reason': { reason: 'approval rate fell below plan' } },
     success: {

@@ -21,6 +21,7 @@ export const EXAMPLE_IDS = {
   auditRecord: 'aud_0VLGm4Qe2Rk9YbWu5HjTf3',
 } as const
 
+export const SPEC_SHA256 = '6f1d0c1c7f0f4c2f9a4d4f5a1f6b6b1d5f9e6c0f8f4f7c8a1b2c3d4e5f607182'
 export const EXAMPLE_REQUEST_ID = 'req_0VLGkC4wLq8OzTn3HsAj9e'
 export const EXAMPLE_TIME = '2026-11-20T09:30:00.000Z'
 export const EXAMPLE_PASSWORD = 'a long enough password'

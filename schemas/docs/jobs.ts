@@ -19,7 +19,7 @@ export const JOB_DOCS = {
     tag: 'Jobs',
     summary: 'Show a job',
     description:
-      'State, progress and result of a job. A job is run by any replica, and starts again on another one when its replica dies. It is kept for a week after its end.',
+      'State, progress and result of a job. A job is run by any replica, and starts again on another one when its replica dies. It is kept for a week after its end. The job of a batch asks for the role that the batch asks for.',
     params: JOB_ID,
     errors: ['job_not_found'],
     success: { description: 'The job', example: queuedJob('replay') },
@@ -28,7 +28,7 @@ export const JOB_DOCS = {
     tag: 'Jobs',
     summary: 'Cancel a job',
     description:
-      'Ends a job that waits or runs; its work stops within a few seconds. A job that has ended stays as it is.',
+      'Ends a job that waits or runs; its work stops within a few seconds. A job that has ended stays as it is. The job of a batch asks for the role that the batch asks for.',
     params: JOB_ID,
     errors: ['job_not_found'],
     success: {

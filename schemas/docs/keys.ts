@@ -73,6 +73,34 @@ export const KEY_DOCS = {
       },
     },
   },
+  'keys.update': {
+    tag: 'API keys',
+    summary: 'Change name or quota of an API key',
+    description:
+      'The key keeps its secret. Every replica applies the new quota within a second, to the admissions of the last 60 seconds as well.',
+    params: { id: { description: 'Id of a key', example: EXAMPLE_IDS.key } },
+    errors: ['key_not_found'],
+    request: {
+      'A higher quota': { rate_limit_per_minute: 6000 },
+      'The default quota': { rate_limit_per_minute: null },
+    },
+    success: {
+      description: 'The key after the change',
+      example: {
+        id: EXAMPLE_IDS.key,
+        name: 'Loan origination',
+        prefix: 'sk_live_9gR3',
+        scopes: ['score'],
+        environment: 'production',
+        created_by: EXAMPLE_IDS.user,
+        created_at: EXAMPLE_TIME,
+        expires_at: null,
+        allowed_addresses: null,
+        rate_limit_per_minute: 6000,
+        last_used_at: null,
+      },
+    },
+  },
   'keys.list': {
     tag: 'API keys',
     summary: 'List API keys',

@@ -22,8 +22,8 @@ export const MEMBER_DOCS = {
     tag: 'Members',
     summary: 'Add a member',
     description:
-      "The member can sign in with this email and password at once. Callers can't grant a role higher than their own.",
-    errors: ['member_exists'],
+      "The member can sign in with this email and password at once. Callers can't grant a role higher than their own. A service account changes no members. While passwords are switched off, the identity provider adds members.",
+    errors: ['member_exists', 'passwords_off'],
     request: {
       'A modeler': { email: 'modeler@lender.example', password: EXAMPLE_PASSWORD, role: 'modeler' },
     },

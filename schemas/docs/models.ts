@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { DeployRequest } from '../models.ts'
 import { ScorecardSpec } from '../spec.ts'
-import { EXAMPLE_IDS, EXAMPLE_SPEC, EXAMPLE_TIME } from './examples.ts'
+import { EXAMPLE_IDS, EXAMPLE_SPEC, EXAMPLE_TIME, SPEC_SHA256 } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
 const MODEL_ID = { description: 'Id of a model', example: EXAMPLE_IDS.candidate } as const
@@ -49,6 +49,7 @@ export const MODEL_DOCS = {
         model_id: EXAMPLE_IDS.champion,
         name: EXAMPLE_SPEC.name,
         version: EXAMPLE_SPEC.version,
+        spec_sha256: SPEC_SHA256,
         deployment: {
           id: EXAMPLE_IDS.deployment,
           slug: EXAMPLE_IDS.deployment,
@@ -67,10 +68,14 @@ export const MODEL_DOCS = {
   'models.get': {
     tag: 'Models',
     summary: 'Get a model with its specification',
-    description: 'Returns the specification as it was sent, including unknown properties.',
+    description:
+      'Returns the specification as it is stored: the values that were sent, unknown properties included, without white space and with each number in its shortest form. `spec_sha256` is its hash.',
     params: { id: { ...MODEL_ID, example: EXAMPLE_IDS.champion } },
     errors: ['model_not_found'],
-    success: { description: 'The model', example: { ...listedModel, spec: EXAMPLE_SPEC } },
+    success: {
+      description: 'The model',
+      example: { ...listedModel, spec_sha256: SPEC_SHA256, spec: EXAMPLE_SPEC },
+    },
   },
   'models.update': {
     tag: 'Models',

@@ -76,6 +76,7 @@ export const MONITORING_DOCS = {
         origin: 'counts',
         n: 1000,
         mean_score: 483.94,
+        development_auc: null,
         created_at: EXAMPLE_TIME,
       },
     },

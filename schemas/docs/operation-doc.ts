@@ -1,8 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { ErrorCode } from '../errors.ts'
 
-/** Groups of operations, in the order in which a newcomer uses them. */
+/** Groups of operations: scoring, which most callers look for, then as a newcomer uses them. */
 export const TAGS = {
+  Scoring: 'Score, risk grade, probability of default and the points of each feature.',
   Sessions: 'Signing in with email and password, for management.',
   'API keys': 'Secrets that servers use to score and to read.',
   'Service accounts': 'Programs that manage the team with a role, without a password.',
@@ -12,7 +13,6 @@ export const TAGS = {
   Deployments: 'A slug that scores with a champion and, if any, its challengers.',
   'Change requests': 'Changes of deployments that wait for a second person.',
   Webhooks: 'Addresses that are told what happens, and what became of each message.',
-  Scoring: 'Score, risk grade, probability of default and the points of each feature.',
   Reasons: 'Why a score is not better, against which applicants, and what would have changed it.',
   'Score log': 'Scores as they were answered: by request, by reference, and as a file.',
   Batches: 'Files of applicants that are scored by a job, and their results.',
@@ -56,6 +56,8 @@ interface ResponseDoc {
   readonly example?: unknown
   /** Media type of a response without a schema; default: JSON. */
   readonly mediaType?: string
+  /** Headers of this response, each of which may be absent. */
+  readonly headers?: Readonly<Record<string, ParamDoc>>
   /** Examples of alternative text responses, by media type. */
   readonly texts?: Readonly<Record<string, string>>
 }

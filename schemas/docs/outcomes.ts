@@ -49,7 +49,7 @@ export const OUTCOME_DOCS = {
     tag: 'Outcomes',
     summary: 'Send what became of applicants',
     description:
-      'Up to 10,000 decisions and outcomes. Each is judged by itself: a wrong one changes nothing for the others. Outcomes are only added: another content for the same `as_of` revises, a later `as_of` is current, and an earlier one is kept. Sending the same again changes nothing. An outcome may come before its score is in the log: it is held for 30 days and attached as soon as the score is there. A reference with several scores means the last one. A key attaches outcomes only to scores of its environment.',
+      'Up to 10,000 decisions and outcomes. Each is judged by itself: a wrong one changes nothing for the others. Outcomes are only added: another content for the same `as_of` revises, a later `as_of` is current, and an earlier one is kept. Sending the same again changes nothing. `outcome: "withdrawn"` with a `reason` takes back the outcome with the same `as_of`. An `as_of` or `decided_at` more than a day after now, and an `event_date` after its `as_of`, are `invalid`. An outcome may come before its score is in the log: it is held for 30 days and attached as soon as the score is there. A reference with several scores means the last one. A key attaches outcomes only to scores of its environment.',
     body: DocumentedOutcomes,
     errors: ['batch_too_large'],
     request: {

@@ -2,7 +2,7 @@ import { DEPLOYMENT_SLUG, EXAMPLE_IDS } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 import { EXAMPLE_DEFINITION_ID } from './outcomes.ts'
 
-const NOTHING = {
+export const NOTHING = {
   definition: EXAMPLE_DEFINITION_ID,
   model_id: EXAMPLE_IDS.champion,
   as_known_at: null,
@@ -42,6 +42,19 @@ const NOTHING = {
     { name: 'purpose', order: { spearman: null, inversions: [] }, bins: [] },
   ],
   paired: [],
+  verdicts: {
+    margin: 0.01,
+    ranking: { verdict: 'insufficient_data', needed: { n: 40, bad: 20 } },
+    power: {
+      verdict: 'unknown',
+      needed: null,
+      development_auc: null,
+      auc: null,
+      p_value: null,
+    },
+    probabilities: { verdict: 'unknown', grades: [] },
+    challengers: [],
+  },
   expected: {
     method: 'cbpe',
     n: 0,
@@ -56,7 +69,7 @@ export const PERFORMANCE_DOCS = {
     tag: 'Outcomes',
     summary: 'Measure how good the scores were',
     description:
-      'Discrimination, gains, calibration by grade, band and bin, and each challenger against the model on the same applicants. All current good and bad outcomes of the definition count; maturity filters nothing and is told as coverage. `as_known_at` gives a past report again. Rejected applicants have no outcome, and none is invented. With `development_auc`, `development` tests whether the AUC has fallen below that of the development sample. A report covers at most a million applicants, and one runs at a time.',
+      'Discrimination, gains, calibration by grade, band and bin, and each challenger against the model on the same applicants. All current good and bad outcomes of the definition count; maturity filters nothing and is told as coverage. `as_known_at` gives a past report again. Rejected applicants have no outcome, and none is invented. With `development_auc`, or with one that `PUT /v1/models/{id}/baseline` has kept with the model, `development` tests whether the AUC has fallen below that of the development sample. `verdicts` answer each question once: whether the scores rank, whether the card has lost power, whether its probabilities fit, and for each active challenger whether it is `better`, `worse`, without a difference that matters (`margin`), or not known yet, with how many outcomes are needed. A report covers at most a million applicants, and one runs at a time.',
     params: { slug: DEPLOYMENT_SLUG },
     query: { definition: EXAMPLE_DEFINITION_ID },
     errors: ['deployment_not_found', 'definition_not_found', 'model_not_found'],

@@ -10,7 +10,7 @@ export const PROOF_DOCS = {
     tag: 'Score log',
     summary: 'Prove a score',
     description:
-      'Proves that the score log of the team holds the result of an applicant: a path from the record to the root of its drained block, a path from there to the root of the tree, and a signed checkpoint with that root. `docs/verify-proof.mjs` checks all of it offline. It proves little without a checkpoint that was kept elsewhere before. A score from before the service had proofs is 404. A score that is not in the database yet is 503, and can be proved within seconds. Two proofs are made at a time in a process and eight wait; further ones are 503.',
+      'Proves that the score log of the team holds the result of an applicant: a path from the record to the root of its drained block, a path from there to the root of the tree, and a signed checkpoint with that root. `docs/verify-proof.mjs` checks all of it offline. It proves little without a checkpoint that was kept elsewhere before. A score that is not in the database yet is 503, and can be proved within seconds. Two proofs are made at a time in a process and eight wait; further ones are 503.',
     params: {
       request_id: {
         description: 'The `request_id` of the scoring response',

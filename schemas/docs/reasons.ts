@@ -1,3 +1,4 @@
+import { WAITS_FOR_APPROVAL } from './change-requests.ts'
 import { DEPLOYMENT_SLUG, EXAMPLE_IDS, EXAMPLE_REQUEST_ID, EXAMPLE_TIME } from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
@@ -62,9 +63,16 @@ export const REASON_DOCS = {
     tag: 'Reasons',
     summary: 'Put a reason baseline in force',
     description:
-      'The next scores of this model in this deployment have their reasons against the baseline. The log keeps its id with each result, so that reasons of earlier scores stay as they were.',
+      'The next scores of this model in this deployment have their reasons against the baseline. The log keeps its id with each result, so that reasons of earlier scores stay as they were. Where the deployment requires approval, the change waits.',
     params: { slug: DEPLOYMENT_SLUG },
-    errors: ['deployment_not_found', 'model_not_found', 'baseline_not_found', 'invalid_baseline'],
+    errors: [
+      'deployment_not_found',
+      'model_not_found',
+      'baseline_not_found',
+      'invalid_baseline',
+      'limit_reached',
+    ],
+    others: WAITS_FOR_APPROVAL,
     request: {
       'A baseline of the champion': {
         model_id: EXAMPLE_IDS.champion,

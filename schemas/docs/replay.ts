@@ -1,8 +1,13 @@
-import { DEPLOYMENT_SLUG, EXAMPLE_IDS, EXAMPLE_REQUEST_ID, EXAMPLE_SPEC } from './examples.ts'
+import {
+  DEPLOYMENT_SLUG,
+  EXAMPLE_IDS,
+  EXAMPLE_REQUEST_ID,
+  EXAMPLE_SPEC,
+  SPEC_SHA256,
+} from './examples.ts'
 import { queuedJob } from './jobs.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
-const SPEC_SHA256 = '6f1d0c1c7f0f4c2f9a4d4f5a1f6b6b1d5f9e6c0f8f4f7c8a1b2c3d4e5f607182'
 const same = <Value>(value: Value) => ({ logged: value, recomputed: value })
 const YOUNG = { outcome: 'matched', points: -12, bin: { index: 0, range: '(-Infinity, 25]' } }
 const OLD = { outcome: 'matched', points: 9.5, bin: { index: 1, range: '(25, Infinity)' } }

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { SHADOW_PCT_MAX, TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../deployments.ts'
+import { AcceptFeatures, SHADOW_PCT_MAX, TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../deployments.ts'
 import { ChallengerMode, ScorecardRollbackRequest } from '../scorecards.ts'
 import { WAITS_FOR_APPROVAL } from './change-requests.ts'
 import { EXAMPLE_IDS, EXAMPLE_SPEC, EXAMPLE_TIME, SCORECARD_ID } from './examples.ts'
@@ -21,6 +21,7 @@ const AddChallengerRequest = Type.Object(
       maximum: SHADOW_PCT_MAX,
       description: `Up to ${SHADOW_PCT_MAX} in shadow mode, up to ${TRAFFIC_PCT_MAX} in a live split`,
     }),
+    accept_features: AcceptFeatures,
   },
   { title: 'ScorecardChallengerRequest', additionalProperties: false },
 )
@@ -60,7 +61,13 @@ export const SCORECARD_DOCS = {
       'The `mode` applies to the whole deployment. In shadow mode challengers score too, but the champion answers; in a live split each challenger answers its share of the requests.',
     params: { scorecard_id: SCORECARD_ID },
     body: AddChallengerRequest,
-    errors: ['deployment_not_found', 'model_not_found', 'invalid_traffic_config', 'limit_reached'],
+    errors: [
+      'deployment_not_found',
+      'model_not_found',
+      'invalid_traffic_config',
+      'limit_reached',
+      'features_added',
+    ],
     others: WAITS_FOR_APPROVAL,
     request: {
       'In shadow mode': { challenger_version: '2.0.0', mode: 'shadow', traffic_pct: 100 },
@@ -110,7 +117,7 @@ export const SCORECARD_DOCS = {
     description:
       'The model of this version becomes the champion in one step. All other challengers are deactivated.',
     params: { scorecard_id: SCORECARD_ID },
-    errors: missing,
+    errors: [...missing, 'features_added'],
     others: WAITS_FOR_APPROVAL,
     request: { 'The challenger': { version: '2.0.0' } },
     success: {
@@ -131,7 +138,7 @@ export const SCORECARD_DOCS = {
       'Champion and previous champion swap. All challengers are deactivated. The body is optional.',
     params: { scorecard_id: SCORECARD_ID },
     body: ScorecardRollbackRequest,
-    errors: ['no_rollback_target', 'deployment_not_found', 'limit_reached'],
+    errors: ['no_rollback_target', 'deployment_not_found', 'limit_reached', 'features_added'],
     others: WAITS_FOR_APPROVAL,
     request: { 'With a reason': { reason: 'approval rate fell below plan' }, Empty: {} },
     success: {

@@ -1,9 +1,13 @@
-import { EXAMPLE_IDS, EXAMPLE_REQUEST_ID, EXAMPLE_SPEC, EXAMPLE_TIME } from './examples.ts'
+import {
+  EXAMPLE_IDS,
+  EXAMPLE_REQUEST_ID,
+  EXAMPLE_SPEC,
+  EXAMPLE_TIME,
+  SPEC_SHA256,
+} from './examples.ts'
 import type { OperationDoc } from './operation-doc.ts'
 
 const REFERENCE = 'A-1001'
-const SPEC_SHA256 = '6f1d0c1c7f0f4c2f9a4d4f5a1f6b6b1d5f9e6c0f8f4f7c8a1b2c3d4e5f607182'
-
 const NDJSON_LINE = {
   request_id: EXAMPLE_REQUEST_ID,
   record_index: 0,
@@ -83,7 +87,7 @@ export const SCORE_DOCS = {
     tag: 'Score log',
     summary: 'Find scores by reference',
     description:
-      'All scores of an application: those of single requests with this `X-Reference-Id`, and those of batch records with this `id`. Newest first, one for each applicant, from the model that answered. A key sees only deployments of its environment.',
+      'All scores of an application: those of single requests with this `X-Reference-Id`, and those of batch records with this `id`. Newest first, one for each applicant, from the model that answered. With `match=part`, all whose reference contains the text, in any case: a page looks at 50,000 applicants or a few more, so it can be short or empty and have a next one. A key sees only deployments of its environment.',
     query: { reference: REFERENCE },
     errors: ['deployment_not_found'],
     success: {
@@ -125,10 +129,22 @@ export const SCORE_DOCS = {
     tag: 'Score log',
     summary: 'Export the score log',
     description:
-      "One row for each applicant and model: NDJSON, CSV (UTF-8, RFC 4180, lists as JSON) or Parquet (zstd). The columns are listed in docs/integrating.md. `bins` has the index of the bin of each feature that gave the points, -1 for none, and `outcomes` what became of its value, both in the order of the spec. The export is streamed; one that can't be read to its end breaks off. The audit log records each export.",
+      "One row for each applicant and model: NDJSON, CSV (UTF-8, RFC 4180, lists as JSON) or Parquet (zstd). The columns are listed in docs/evidence.md. `bins` has the index of the bin of each feature that gave the points, -1 for none, and `outcomes` what became of its value, both in the order of the spec. The export is streamed; one that can't be read to its end breaks off. The audit log records each export. With `after` the answer is a page of the log in the order in which it was stored: whoever keeps `X-Next-Position` together with what they did with the page gets each score exactly once, through merges, the archive and erasures. A score that can't be read is 503, and never left out.",
     errors: ['deployment_not_found'],
     success: {
       description: 'The rows',
+      headers: {
+        'X-Next-Position': {
+          description:
+            'With `after`: the position behind the page; `after` itself when nothing is newer',
+          example: '4711-1000-9f86d081',
+        },
+        'X-Expired-Scores': {
+          description:
+            'With `after`: scores that the page passes over, because they left the log with their retention',
+          example: '0',
+        },
+      },
       example: JSON.stringify(NDJSON_LINE),
       mediaType: 'application/x-ndjson',
       texts: {

@@ -121,4 +121,52 @@ export const SCORING_DOCS = {
       example: { scorecard_id: EXAMPLE_IDS.deployment, ...batchResult },
     },
   },
+  'scoring.schema': {
+    tag: 'Scoring',
+    summary: 'Read what an applicant must have',
+    description:
+      'A JSON Schema of the body of a single score, made from the features of the champion and of every active challenger: name, type, label as `description`, and known categories or bounds as `examples`, since other values are legal. `required` is what strict mode asks for, and `examples` holds a whole applicant. The `ETag` changes with each change of the deployment: send it as `If-None-Match` and get 304 while it holds.',
+    params: { slug: DEPLOYMENT_SLUG },
+    errors: ['deployment_not_found'],
+    success: {
+      description: 'The schema',
+      example: {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        type: 'object',
+        properties: { age: { type: ['number', 'null'], examples: [25] } },
+        required: ['age', 'purpose'],
+        examples: [applicant],
+      },
+      mediaType: 'application/schema+json',
+    },
+    others: { 304: { description: 'The schema is the one of `If-None-Match`' } },
+  },
+  'deployments.trial': {
+    tag: 'Deployments',
+    summary: 'Try an applicant',
+    description: `Body, query and answer are those of a single score, and \`models\` has the result of every active model. Nothing is logged, and nothing counts in statistics, reports, alarms or the quota of a key. \`warnings\` also names each missing feature. ${WHAT_IT_DOES}`,
+    params: { slug: DEPLOYMENT_SLUG },
+    headers: ROUTING,
+    errors,
+    request: { 'An applicant': applicant },
+    success: {
+      description: 'The scores',
+      example: {
+        ...result,
+        models: [
+          {
+            model_id: EXAMPLE_IDS.champion,
+            model_name: EXAMPLE_SPEC.name,
+            model_version: EXAMPLE_SPEC.version,
+            role: 'champion',
+            challenger_id: null,
+            served: true,
+            ...scored,
+            contributions: { age: 9.5, purpose: 4 },
+          },
+        ],
+        trial: true,
+      },
+    },
+  },
 } as const satisfies Record<string, OperationDoc>
