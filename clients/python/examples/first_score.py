@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from scoreline import Client
 
 here = Path(__file__).resolve().parent
-sample = here.parents[2] / "src" / "demo" / "german-credit" / "applicants.json"
+sample = here.parents[2] / "src" / "cli" / "demo" / "german-credit" / "applicants.json"
 rows = json.loads(sample.read_text())
 df = pd.DataFrame([row["applicant"] for row in rows], index=[row["id"] for row in rows])
 outcomes = pd.read_csv(here / "german-credit-outcomes.csv", dtype={"id": str}).set_index("id")
@@ -30,7 +30,7 @@ card.fit(df, outcomes["bad"].reindex(df.index))
 
 started = time.perf_counter()
 client = Client()
-deployed = client.deploy(card, df, name="German credit", environment="staging", auto_deploy=True)
+deployed = client.deploy(card, df, name="German credit", accept_unreached=True)
 ready = time.perf_counter()
 score = client.score(df.head(1), deployed)
 ended = time.perf_counter()

@@ -3,7 +3,7 @@
 #
 # A scorecard is fitted with optbinning, checked, deployed, scored, read back, and compared with
 # what became of its applicants. The data are 1,000 applicants of the German credit sample (Statlog,
-# UCI, H. Hofmann, CC BY 4.0), which this repository has in `src/demo/german-credit`.
+# UCI, H. Hofmann, CC BY 4.0), which this repository has in `src/cli/demo/german-credit`.
 #
 # Install the client and the library, and say where the service is:
 #
@@ -23,8 +23,8 @@ from sklearn.model_selection import train_test_split
 
 from scoreline import Client
 
-root = next(one for one in [Path.cwd(), *Path.cwd().parents] if (one / "src" / "demo").exists())
-rows = json.loads((root / "src/demo/german-credit/applicants.json").read_text())
+root = next(one for one in [Path.cwd(), *Path.cwd().parents] if (one / "src/cli/demo").exists())
+rows = json.loads((root / "src/cli/demo/german-credit/applicants.json").read_text())
 df = pd.DataFrame([row["applicant"] for row in rows], index=[row["id"] for row in rows])
 outcomes = pd.read_csv(
     root / "clients/python/examples/german-credit-outcomes.csv", dtype={"id": str}
@@ -72,7 +72,7 @@ grades = [
     {"grade": "C", "min_score": None, "max_score": 529.99},
 ]
 deployed = client.deploy(
-    card, known, name="German credit", environment="staging", risk_grades=grades
+    card, known, name="German credit", risk_grades=grades, accept_unreached=True
 )
 deployed.slug is not None, deployed.report.verdict
 
@@ -133,7 +133,8 @@ client.cutoffs(deployed, [530, 550, 570]).cutoffs[
 # %% [markdown]
 # ## Outcomes
 #
-# A year later it is known who paid. The definition says what bad means.
+# A year later it is known who paid. The definition says what bad means. An outcome is known today
+# and never later, so these loans are booked 13 months ago.
 
 # %%
 client.define_outcome(
@@ -147,7 +148,8 @@ became = pd.DataFrame(
     {
         "reference": applications["number"],
         "outcome": outcomes[later.index].map({0: "good", 1: "bad"}),
-        "as_of": pd.Timestamp("2028-01-31"),
+        "booked_at": pd.Timestamp.now().normalize() - pd.DateOffset(months=13),
+        "as_of": pd.Timestamp.now().normalize(),
     }
 )
 sent = client.outcomes(became, deployment=deployed, kind="performance", definition="gb12")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scoreline import Client
 
-folder = Path(__file__).resolve().parents[3] / "src" / "demo" / "german-credit"
+folder = Path(__file__).resolve().parents[3] / "src" / "cli" / "demo" / "german-credit"
 spec = json.loads((folder / "spec.json").read_text())
 applicants = json.loads((folder / "applicants.json").read_text())
 

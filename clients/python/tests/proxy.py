@@ -33,6 +33,9 @@ class LosingProxy:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def do_GET(self) -> None:
+                self.do_POST()
+
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", "0")))
                 way = proxy._next()
@@ -40,7 +43,7 @@ class LosingProxy:
                     target.hostname or "", target.port, timeout=60
                 )
                 sent = {name: value for name, value in self.headers.items() if name != "Host"}
-                upstream.request("POST", self.path, body, sent)
+                upstream.request(self.command, self.path, body, sent)
                 if way == "early":
                     # The service goes on, and nobody reads what it answers.
                     rest = threading.Thread(target=finish, args=(upstream,))

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-#: A column for each field of a row of the matrix, as docs/python.md has them.
+#: A column for each field of a row of the matrix.
 HEADS = {
     "library": "Library",
     "kind": "Card",

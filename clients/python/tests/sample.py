@@ -9,7 +9,7 @@ import pandas as pd
 
 from service import ROOT
 
-FOLDER = ROOT / "src" / "demo" / "german-credit"
+FOLDER = ROOT / "src" / "cli" / "demo" / "german-credit"
 FIXTURES = ROOT / "test" / "fixtures" / "import"
 
 

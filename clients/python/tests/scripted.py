@@ -13,6 +13,9 @@ from scoreline import Client, Retries
 #: What the service takes unless its operator says otherwise.
 BODY_BYTES_MAX = 16 * 1024 * 1024
 
+#: Features of its deployment.
+WANTED = ("age", "text", *(f"feature_{n}" for n in range(100)))
+
 
 class ScriptedService:
     """Answers scores, refuses bodies above a limit, and fails as it is told.
@@ -49,13 +52,17 @@ class ScriptedService:
         return [request.headers.get(name) for request in self.requests]
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/schema"):
+            properties = {name: {"type": "number"} for name in WANTED}
+            schema = {"properties": properties, "required": []}
+            return httpx.Response(200, json=schema, headers={"etag": '"1"'})
         self.requests.append(request)
         if len(request.content) > self._bytes_max:
             self.refused += 1
             return error(413, "payload_too_large")
         body = json.loads(request.content)
         if request.url.path == "/v1/outcomes":
-            results = [{"status": "accepted"} for _ in body["outcomes"]]
+            results = [{"index": at, "status": "accepted"} for at, _ in enumerate(body["outcomes"])]
             return httpx.Response(200, json={"results": results})
         if "records" not in body:
             return httpx.Response(200, json={**result(body), **HEAD})
@@ -69,9 +76,10 @@ class ScriptedService:
         # The service refuses another body with the same key, and so does this one.
         assert self.bodies.get(key, request.content) == request.content
         self.bodies[key] = request.content
-        results = [result(record) for record in body["records"]]
+        results = [{"id": record.get("id"), **result(record)} for record in body["records"]]
+        head = {**HEAD, "request_id": f"req_{key}"}
         padding = " " * self.answer_padding * len(results)
-        return httpx.Response(200, json={"results": results, **HEAD, "padding": padding})
+        return httpx.Response(200, json={"results": results, **head, "padding": padding})
 
 
 HEAD = {"model_version": "1", "request_id": "req_1"}

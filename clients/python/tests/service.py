@@ -1,7 +1,8 @@
 """Starts the service of this checkout on an embedded database; needs nothing but Python.
 
 As a program it runs a command beside the service: python service.py COMMAND …
-The command finds SCORELINE_URL, SCORELINE_TOKEN (a service account) and SCORELINE_KEY.
+The command finds SCORELINE_URL, SCORELINE_TOKEN (a service account), SCORELINE_KEY, and two people,
+SCORELINE_ADMIN and SCORELINE_SECOND.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,12 @@ class Service:
         """The token of a new service account."""
         body = {"name": "a notebook", "role": role}
         return str(self.post("/v1/service-accounts", body, self.owner)["token"])
+
+    def member(self, role: str = "admin") -> str:
+        """The access token of a new member, whose requests the owner may approve."""
+        own = {"email": f"{uuid.uuid4().hex}@lender.example", "password": OWNER["password"]}
+        self.post("/v1/members", {**own, "role": role}, self.owner)
+        return str(self.post("/api/auth/login", own)["access_token"])
 
     def key(self, *scopes: str, **fields: Any) -> str:
         """The secret of a new API key, which scores and reads if no scope is named."""
@@ -98,6 +106,9 @@ def main(command: list[str]) -> int:
             "SCORELINE_URL": service.url,
             "SCORELINE_TOKEN": service.account(),
             "SCORELINE_KEY": service.key(),
+            # An admin who asks for changes, and the owner who approves them.
+            "SCORELINE_ADMIN": service.member(),
+            "SCORELINE_SECOND": service.owner,
         }
         return subprocess.run(command, env=env, check=False).returncode
     finally:

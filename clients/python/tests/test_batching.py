@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
@@ -12,7 +13,7 @@ import pytest
 from scoreline import ConnectionFailed, ScorelineError, ServiceError, ValueRefused
 from scoreline.batching import ANSWER_BYTES_MAX, REQUEST_BYTES_MAX, Batches, Record
 from scoreline.scoring import Asked
-from scripted import ScriptedService, error
+from scripted import HEAD, ScriptedService, error
 
 Row = dict[str, Any]
 
@@ -43,7 +44,7 @@ def test_sparse_applicants_before_dense_ones_make_no_batch_that_is_too_large() -
 def test_the_size_of_a_batch_is_exact() -> None:
     sizes: list[int] = []
 
-    def send(content: bytes, _: str) -> tuple[Row, int]:
+    def send(content: bytes, _: str, __: Sequence[str | None]) -> tuple[Row, int]:
         sizes.append(len(content))
         return {"results": json.loads(content)["records"]}, 0
 
@@ -91,6 +92,41 @@ def test_the_same_call_with_the_same_key_scores_nobody_twice() -> None:
     assert ids(service) == [f"A-{at}" for at in range(20)]
     assert len(scored) == 20
     assert set(service.headers("x-routing-key")) == {"portfolio of 2026-11"}
+
+
+# Halves, and a batch that was made smaller by a refusal, keep their keys.
+@pytest.mark.parametrize("as_frame", [True, False])
+@pytest.mark.parametrize("ends", [["A-2"], ["A-6"], ["A-6", "A-17", "A-17"]])
+def test_resume_sends_only_what_was_not_answered(ends: list[str], as_frame: bool) -> None:
+    left = [*ends]
+
+    def fail(names: list[str]) -> None:
+        if left and left[0] in names:
+            left.pop(0)
+            raise KeyboardInterrupt
+
+    service = ScriptedService(bytes_max=1000, fail=fail)
+    data: Any = rows(20, 150)
+    client = service.client()
+    with pytest.raises(KeyboardInterrupt):
+        client.score(pd.DataFrame(data) if as_frame else data, "dep_1")
+    for _ in ends[1:]:
+        with pytest.raises(KeyboardInterrupt):
+            client.resume()
+    assert len(client.resume()) == 20
+    assert ids(service) == [f"A-{at}" for at in range(20)]
+    sent = [(one.headers["idempotency-key"], one.content) for one in service.requests]
+    assert len(sent) == len(set(sent)) + len(ends)
+    assert len({key for key, _ in sent}) == len(set(sent))
+
+
+def test_an_iterator_can_not_be_resumed() -> None:
+    service = ScriptedService(fail=lambda _: error(500, "internal_error"))
+    client = service.client()
+    with pytest.raises(ServiceError):
+        client.score(iter(rows(3)), "dep_1")
+    with pytest.raises(ValueRefused, match=r"iterator.*idempotency_key"):
+        client.resume()
 
 
 # The caller gave no key: that of the error repeats the call, also when the last answer was lost.
@@ -141,10 +177,10 @@ def test_an_applicant_who_is_too_large_alone_is_named_and_the_others_are_kept() 
 
 def test_batches_are_small_enough_for_their_answers_to_be_kept() -> None:
     service = ScriptedService()
-    asked: Row = {"reasons": 10, "batch_rows": 1000}
+    asked: Row = {"points": True, "reasons": 10, "batch_rows": 1000}
     wide = [{f"feature_{n}": n for n in range(100)} for _ in range(1000)]
     service.client().score(wide, "dep_1", **asked)
-    each = Asked(reasons=10).answer_bytes(wide[0])
+    each = Asked(points=True, reasons=10).answer_bytes(wide[0])
     assert each > 10_000
     assert max(map(len, service.batches())) == ANSWER_BYTES_MAX // each
 
@@ -166,7 +202,8 @@ def test_the_number_of_rows_of_a_batch_has_bounds() -> None:
 
 def test_an_answer_for_other_applicants_is_no_score() -> None:
     def fail(_: list[str]) -> httpx.Response:
-        return httpx.Response(200, json={"results": [], "request_id": "req_3"})
+        return httpx.Response(200, json={"results": [], **HEAD})
 
-    with pytest.raises(ServiceError, match="0 results for 2 applicants"):
+    with pytest.raises(ServiceError) as raised:
         ScriptedService(fail=fail).client().score(rows(2), "dep_1")
+    assert raised.value.code == "foreign_answer"

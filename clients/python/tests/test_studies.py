@@ -44,7 +44,7 @@ def change_traffic(admin: Client, path: str, change: dict[str, Any]) -> None:
     from scoreline.transport import Call
     from scoreline.values import encode
 
-    admin._json(Call("PATCH", path, admin._manager(), content=encode(change)))
+    admin._json(Call("PATCH", path, admin._manager(), content=encode(change)), dict)
 
 
 def other_points() -> dict[str, Any]:
@@ -103,7 +103,7 @@ def test_logged_scores_are_computed_again(studied: Studied) -> None:
     ahead = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1)
     assert client.replay(deployed, since=ahead).summary["n"].tolist() == [0]
     with pytest.raises(ValueRefused, match="time zone"):
-        client.replay(deployed, since=datetime.date(2026, 1, 1))
+        client.replay(deployed, since=datetime.date(2026, 1, 1))  # type: ignore[arg-type]
 
 
 def test_a_period_becomes_the_sample_that_stability_compares_with(studied: Studied) -> None:
@@ -131,7 +131,7 @@ def test_cohorts_are_followed_month_by_month(studied: Studied) -> None:
             "event_date": ["2026-03-10"] * 5 + [None] * 15,
         }
     )
-    same = {"booked_at": "2026-01-15", "as_of": "2026-05-01", "kind": "performance"}
+    same: dict[str, Any] = {"booked_at": "2026-01-15", "as_of": "2026-05-01", "kind": "performance"}
     client.outcomes(known, deployment=deployed, definition="bad3", **same)
     cohorts = client.vintages(deployed, "bad3")
     assert cohorts["cohort"].unique().tolist() == ["2026-01"]

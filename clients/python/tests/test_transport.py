@@ -8,11 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
-from scoreline import Client, ConnectionFailed, Retries, ScorelineError, ServiceError
+from scoreline import Client, ConnectionFailed, NotKept, Retries, ScorelineError, ServiceError
+from scoreline.answers import Answer
 from scoreline.transport import Call, Transport
 from service import Service
 
-Answer = httpx.Response | httpx.TransportError
+Step = httpx.Response | httpx.TransportError
 
 
 def error(status: int, code: str, **headers: str) -> httpx.Response:
@@ -25,12 +26,19 @@ def error(status: int, code: str, **headers: str) -> httpx.Response:
 class Line:
     """A transport that gets prepared answers, and notes what it sent and how long it waited."""
 
-    def __init__(self, *answers: Answer, retries: Retries | None = None) -> None:
-        self.answers: Iterator[Answer] = iter(answers)
+    def __init__(
+        self,
+        *answers: Step,
+        retries: Retries | None = None,
+        on_not_kept: Callable[[NotKept], None] | None = None,
+    ) -> None:
+        self.answers: Iterator[Step] = iter(answers)
         self.sent: list[httpx.Request] = []
         self.waits: list[float] = []
         http = httpx.Client(base_url="http://service", transport=httpx.MockTransport(self._answer))
-        self.transport = Transport(http, retries or Retries(), self.waits.append)
+        self.transport = Transport(
+            http, retries or Retries(), self.waits.append, on_not_kept=on_not_kept
+        )
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.sent.append(request)
@@ -39,7 +47,7 @@ class Line:
             return answer
         raise answer
 
-    def send(self, **fields: Any) -> httpx.Response:
+    def send(self, **fields: Any) -> Answer:
         call = Call("POST", "/v1/score/dep_1/batch", "sk_1", content=b"{}", **fields)
         return self.transport.send(call)
 
@@ -49,19 +57,19 @@ OK = httpx.Response(200, json={})
 
 def test_a_full_quota_waits_for_as_long_as_the_service_says() -> None:
     line = Line(*[error(429, "rate_limited", ms="2500")] * 20, OK)
-    assert line.send().status_code == 200
+    assert line.send().status == 200
     assert len(line.waits) == 20
     assert all(2.5 <= wait < 3.0 for wait in line.waits)
 
 
 def test_an_overloaded_service_is_asked_again_after_its_wait() -> None:
     line = Line(error(503, "unavailable", **{"retry-after": "3"}), OK)
-    assert line.send().status_code == 200
+    assert line.send().status == 200
     assert 3.0 <= line.waits[0] < 3.5
 
 
 def test_a_proxy_that_answers_without_a_body_counts_as_overloaded() -> None:
-    assert Line(httpx.Response(502), httpx.Response(504), OK).send().status_code == 200
+    assert Line(httpx.Response(502), httpx.Response(504), OK).send().status == 200
 
 
 def test_a_broken_connection_is_tried_again_with_the_same_key_and_bytes() -> None:
@@ -75,7 +83,7 @@ def test_a_broken_connection_is_tried_again_with_the_same_key_and_bytes() -> Non
 
 def test_a_request_that_is_under_way_is_awaited() -> None:
     line = Line(error(409, "idempotency_in_progress", **{"retry-after": "1"}), OK)
-    assert line.send().status_code == 200
+    assert line.send().status == 200
     assert line.waits[0] >= 1
 
 
@@ -116,6 +124,20 @@ def test_tries_and_waits_have_a_bound() -> None:
     with pytest.raises(ServiceError, match="rate_limited"):
         slow.send()
     assert len(slow.sent) == 3
+
+
+def test_an_answer_that_is_not_kept_is_told() -> None:
+    not_kept = {"idempotency-kept": "false"}
+    told: list[NotKept] = []
+    line = Line(
+        error(503, "unavailable", **not_kept),
+        httpx.Response(200, json={}, headers=not_kept),
+        OK,
+        httpx.Response(200, json={}, headers=not_kept),
+        on_not_kept=told.append,
+    )
+    assert [line.send(idempotency_key=key).status for key in ("one", "two", None)] == [200] * 3
+    assert told == [NotKept("POST", "/v1/score/dep_1/batch", "one")]
 
 
 def test_the_quota_of_the_service_itself_says_how_long_to_wait(

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum, IntEnum
 from fractions import Fraction
 from typing import Any
 
+import httpx
 import numpy as np
 import pandas as pd
 import pytest
 
-from scoreline import ValueRefused
+from scoreline import Client, ValueRefused
 from scoreline.values import column, encode, plain, records, require_columns
+
+FIVE: Any = 5
 
 
 class Housing(str, Enum):
@@ -131,3 +135,65 @@ def test_columns_that_are_not_there_or_there_twice_are_named() -> None:
         require_columns(frame, ["age", "income", "housing"], "the card")
     with pytest.raises(ValueRefused, match="two columns age"):
         require_columns(frame, ["age"], "the card")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.score(5, "dep_1", features=["age"]),
+        lambda client: client.score([{"age": 1}, 5], "dep_1", features=["age"]),
+        lambda client: client.score(b"age", "dep_1", features=["age"]),
+        lambda client: client.outcomes(5),
+        lambda client: client.outcomes("dep_1"),
+        lambda client: client.read(5),
+        lambda client: client.change(None),
+        lambda client: client.approve(5),
+        lambda client: (client.close(), client.models()),
+        lambda _: Client("http://service:port", "sa_1"),
+        lambda _: Client(FIVE, "sa_1"),
+        lambda _: Client("http://service", FIVE),
+        lambda client: client.get(5),
+        lambda client: client.get("v1/models"),
+        lambda client: client.get("/v1/models", 5),
+        lambda client: client.get("/v1/models", {"name": "\ud800"}),
+        lambda client: client.read("\ud800"),
+        lambda client: client.score([{"age": 1}], "dep_1", features=["age"], batch_rows="x"),
+        lambda client: client.score([{"age": 1}], "dep_1", features=["age"], batch_rows=2.5),
+        lambda client: client.score([{"age": 1}], "dep_1", features=["age"], reasons="x"),
+        lambda client: client.score([{"age": 1}], "dep_1", features="age"),
+        lambda client: client.score([{"age": 1}], "dep_1", features=5),
+        lambda client: next(client.score_chunks(None, "dep_1")),
+        lambda client: next(client.score_chunks(pd.DataFrame({"age": [1]}), "dep_1")),
+        lambda client: client.set_cutoff("dep_1", float("nan")),
+        lambda client: client.set_cutoff("dep_1", b"525"),
+        lambda client: client.create_key("Notebook", scopes="score"),
+        lambda client: client.backtest({}, "dep_1", cutoffs=None),
+        lambda client: client.backtest({}, "dep_1", cutoffs=525),
+        lambda client: client.export("mod_1", "sql", key="number"),
+        lambda client: client.export("mod_1", "pmml", out=5),
+        lambda client: client.batch_file(None, "dep_1", "scores.csv"),
+        lambda client: client.batch_file("applicants.csv", "dep_1", 5),
+        lambda client: client.batch_results("bat_1", ""),
+    ],
+)
+def test_a_slip_in_a_notebook_is_an_error_of_this_package(
+    call: Callable[[Client], object],
+) -> None:
+    http = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(500)))
+    with (
+        Client("http://service", "sa_1", key="sk_1", http=http) as client,
+        pytest.raises(ValueRefused),
+    ):
+        call(client)
+
+
+def test_a_field_that_can_not_be_sent_is_named() -> None:
+    with pytest.raises(ValueRefused, match=r"'cutoff' can't be sent: .* type bytes"):
+        encode({"reason": "as decided", "cutoff": b"525"})
+
+
+def test_numbers_of_numpy_are_numbers_of_a_request() -> None:
+    body = {"share": np.int64(30), "cutoff": np.float64(525.5), "half": np.float32(0.5)}
+    assert json.loads(encode({**body, "is_on": np.bool_(True)})) == {
+        **{"share": 30, "cutoff": 525.5, "half": 0.5, "is_on": True}
+    }

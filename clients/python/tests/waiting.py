@@ -12,8 +12,8 @@ Found = TypeVar("Found")
 
 
 def soon(read: Callable[[], Found], is_there: Callable[[Found], bool]) -> Found:
-    """Read until it is there; returns or raises what was found last after 20 seconds."""
-    end = time.monotonic() + 20
+    """Read until it is there; returns or raises what was found last after 60 seconds."""
+    end = time.monotonic() + 60
     while True:
         try:
             found = read()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .connection import Connection, given, segment, slug_of
+from .connection import given, segment
 from .errors import refuse
 from .frames import frame_of
-from .jobs import awaited, failure_of
+from .jobs import awaited, failure_of, job_of
+from .registry import Registry
 from .transport import Call
+from .values import path_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -58,7 +59,7 @@ class FileBatch:
     unknown_columns: tuple[str, ...]
 
 
-class FileBatches(Connection):
+class FileBatches(Registry):
     """Scores files; a part of `Client`."""
 
     def batch_file(
@@ -69,7 +70,10 @@ class FileBatches(Connection):
         *,
         errors: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
-        **options: Any,
+        reference: str | None = None,
+        points: bool = False,
+        strict: bool = False,
+        routing_key: str | None = None,
     ) -> FileBatch:
         """Send a file of applicants, wait until it is scored, and write the results to a file.
 
@@ -77,13 +81,15 @@ class FileBatches(Connection):
         the names: `.csv`, `.ndjson`, `.jsonl` or `.parquet`.
 
         Args:
-            path: of the file; docs/integrating.md says what it may hold.
-            deployment: a slug, or what `deploy` returned.
+            path: of the file; docs/files.md says what it may hold.
+            deployment: its name or slug, or what `deploy` or `deployment` returned.
             out: file for the results.
             errors: file for the lines that were not scored, with their reasons, as NDJSON.
             progress: whether to show the progress; by itself in a terminal or notebook.
-            options: `reference`, the column with the numbers of the applications (`id` when left
-                out); `points=True` for the points of each feature; `strict`; `routing_key`.
+            reference: the column with the numbers of the applications; `id` when left out.
+            points: adds the points of each feature.
+            strict: puts applicants with missing or unknown values among the errors.
+            routing_key: draws the model of a live split.
 
         Raises:
             ServiceError: its `scored` is the batch, if that failed or was cancelled. What was
@@ -92,9 +98,17 @@ class FileBatches(Connection):
         """
         for file in (out, errors):
             # Before an hour of scoring, and not after it.
-            if file is not None and not Path(file).absolute().parent.is_dir():
+            if file is not None and not path_of(file, "a file").absolute().parent.is_dir():
                 raise refuse(f"there is no folder for {os.fspath(file)!r}: make it first")
-        started = self.batch_start(path, deployment, results=_format_of(out), **options)
+        started = self.batch_start(
+            path,
+            deployment,
+            results=_format_of(out),
+            reference=reference,
+            points=points,
+            strict=strict,
+            routing_key=routing_key,
+        )
         return self.batch_results(started, out, errors=errors, progress=progress)
 
     def batch_start(
@@ -112,7 +126,7 @@ class FileBatches(Connection):
 
         Args:
             path: of the file.
-            deployment: a slug, or what `deploy` returned.
+            deployment: its name or slug, or what `deploy` or `deployment` returned.
             results: format of the results, `csv`, `ndjson` or `parquet`; that of the file when left
                 out.
             reference: as for `batch_file`, like the other arguments.
@@ -122,7 +136,7 @@ class FileBatches(Connection):
 
         """
         params = given(
-            deployment=slug_of(deployment),
+            deployment=self._slug(deployment),
             results=results,
             id_field=reference,
             include_contributions="true" if points else None,
@@ -133,14 +147,14 @@ class FileBatches(Connection):
             "POST",
             "/v1/batches/upload",
             self._sender(),
-            file=Path(path),
+            file=path_of(path, "path"),
             content_type=_TYPES[_format_of(path)],
             params=params,
             # A file that is sent twice is scored twice.
             is_repeatable=False,
             timeout_seconds=_FILE_SECONDS,
         )
-        return _batch_of(self._json(call))
+        return self._json(call, _batch_of)
 
     def batch_results(
         self,
@@ -151,12 +165,16 @@ class FileBatches(Connection):
         progress: bool | None = None,
     ) -> FileBatch:
         """Wait for a batch, and write its results to a file; raises as `batch_file` does."""
+        files = [
+            (what, path_of(file, what))
+            for what, file in (("results", out), ("errors", errors))
+            if file is not None
+        ]
         read = self._batch_call("GET", batch)
-        ended = awaited(lambda: self._json(read), self._json(read), progress)
-        for what, file in (("results", out), ("errors", errors)):
-            if file is not None:
-                call = self._batch_call("GET", batch, f"/{what}", timeout_seconds=_FILE_SECONDS)
-                self._transport.download(call, Path(file))
+        ended = awaited(lambda: self._json(read, job_of), self._json(read, job_of), progress)
+        for what, target in files:
+            call = self._batch_call("GET", batch, f"/{what}", timeout_seconds=_FILE_SECONDS)
+            self._transport.download(call, target)
         if ended["status"] != "done":
             error = failure_of(ended)
             error.scored = _batch_of(ended)
@@ -165,25 +183,30 @@ class FileBatches(Connection):
 
     def batch_cancel(self, batch: FileBatch | str) -> FileBatch:
         """End a batch; what was scored stays in the score log and in the results."""
-        return _batch_of(self._json(self._batch_call("POST", batch, "/cancel")))
+        return self._json(self._batch_call("POST", batch, "/cancel"), _batch_of)
 
     def batches(self) -> DataFrame:
         """List the batches of the team, newest first."""
         rows: list[dict[str, Any]] = []
         params: dict[str, Any] = {"limit": _LIST_MAX}
         while True:
-            answer = self._json(Call("GET", "/v1/batches", self._sender(), params=params))
-            rows += [{**one, **one["counts"]} for one in answer["batches"]]
-            if "next_cursor" not in answer:
+            call = Call("GET", "/v1/batches", self._sender(), params=params)
+            page, cursor = self._json(call, _page_of)
+            rows += page
+            if cursor is None:
                 listed = [{name: row.get(name) for name in _LISTED} for row in rows]
                 return frame_of(listed, columns=_LISTED)
-            params["cursor"] = answer["next_cursor"]
+            params["cursor"] = cursor
 
     def _batch_call(
         self, method: str, batch: FileBatch | str, what: str = "", **fields: Any
     ) -> Call:
         path = f"/v1/batches/{segment(getattr(batch, 'id', str(batch)))}{what}"
         return Call(method, path, self._sender(), **fields)
+
+
+def _page_of(answer: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Any]:
+    return [{**one, **one["counts"]} for one in answer["batches"]], answer.get("next_cursor")
 
 
 def _batch_of(answer: Mapping[str, Any]) -> FileBatch:
@@ -201,7 +224,7 @@ def _batch_of(answer: Mapping[str, Any]) -> FileBatch:
 
 
 def _format_of(path: str | os.PathLike[str]) -> str:
-    found = _ENDINGS.get(Path(path).suffix.lower())
+    found = _ENDINGS.get(path_of(path, "a file").suffix.lower())
     if found is None:
         raise refuse(f"the name of {os.fspath(path)!r} ends in none of {', '.join(_ENDINGS)}")
     return found

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import ScorelineError, ServiceError, refuse
-from .values import encode
+from .errors import ScorelineError, refuse
+from .values import encode, whole
 
 #: Most records of a batch that the service takes.
 BATCH_ROWS_MAX = 1000
@@ -18,16 +19,18 @@ REQUEST_BYTES_MAX = 8_000_000
 ANSWER_BYTES_MAX = 3_000_000
 _KEY_CHARS_MAX = 200
 
-#: Sends one body with an idempotency key and returns the answer, and how many bytes it had.
-Send = Callable[[bytes, str], tuple[Mapping[str, Any], int]]
+#: Sends one body with an idempotency key, for the applicants of these names, and returns the
+#: answer, and how many bytes it had.
+Send = Callable[[bytes, str, Sequence[str | None]], tuple[Mapping[str, Any], int]]
 
 
 @dataclass(frozen=True)
 class Record:
-    """An applicant as JSON, and how many bytes of the answer are expected of it."""
+    """An applicant as JSON, how many bytes of the answer are expected of it, and its name."""
 
     content: bytes
     answer_bytes: int
+    name: str | None = None
 
 
 class Batches:
@@ -54,19 +57,29 @@ class Batches:
         fields: Mapping[str, Any],
         key: str | None = None,
     ) -> None:
-        if not 1 <= rows_max <= BATCH_ROWS_MAX:
-            raise refuse(f"batch_rows is 1 to {BATCH_ROWS_MAX}")
+        said = f"batch_rows is a whole number, 1 to {BATCH_ROWS_MAX}"
+        if not 1 <= whole(rows_max, said) <= BATCH_ROWS_MAX:
+            raise refuse(said)
         self._send = send
         self._rows_max = rows_max
         self._bytes_max = REQUEST_BYTES_MAX
         written = encode(fields)[1:-1]
         self._end = b"]" + (b"," + written if written else b"") + b"}"
         self._key = idempotency_key(key)
+        #: How many records each batch has, by the position of its first one.
+        self._sizes: dict[int, int] = {}
         #: How much longer answers were than expected; never below 1.
         self._answer_scale = 1.0
 
-    def answers(self, records: Iterable[Record]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    def answers(
+        self, records: Iterable[Record], start: int = 0
+    ) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Score records.
+
+        Args:
+            records: those from `start` on.
+            start: position of the first one: after a call that ended early, that of the first one
+                without an answer. What was sent and not answered is sent again as it was.
 
         Yields:
             The position of the first record of a batch, and its answer.
@@ -76,50 +89,42 @@ class Batches:
 
         """
         waiting = _Waiting(records)
-        start = 0
-        while part := self._next_part(waiting):
-            parts = [part]
-            while parts:
-                part = parts.pop()
-                try:
-                    answer = self._answer(start, part)
-                except ScorelineError as error:
-                    if error.status != 413 or len(part) == 1:
-                        _shift(error, start)
-                        raise
-                    half = self._halve(part)
-                    parts += [part[half:], part[:half]]
-                    continue
-                yield start, answer
-                start += len(part)
+        while part := self._next_part(waiting, self._sizes.get(start)):
+            self._sizes[start] = len(part)
+            try:
+                answer = self._answer(start, part)
+            except ScorelineError as error:
+                if error.status != 413 or len(part) == 1:
+                    _shift(error, start)
+                    raise
+                half = self._halve(part)
+                self._sizes |= {start: half, start + half: len(part) - half}
+                waiting.put_back(part)
+                continue
+            yield start, answer
+            start += len(part)
 
-    def _next_part(self, waiting: _Waiting) -> list[Record]:
+    def _next_part(self, waiting: _Waiting, size: int | None) -> list[Record]:
         part: list[Record] = []
         request_bytes = len(_START) + len(self._end)
         answer_bytes = 0.0
-        while len(part) < self._rows_max:
+        while len(part) < (size or self._rows_max):
             record = waiting.take()
             if record is None:
                 break
             request_bytes += len(record.content) + 1
             answer_bytes += record.answer_bytes * self._answer_scale
             is_full = request_bytes > self._bytes_max or answer_bytes > ANSWER_BYTES_MAX
-            if part and is_full:
-                waiting.put_back(record)
+            if part and is_full and size is None:
+                waiting.put_back([record])
                 break
             part.append(record)
         return part
 
     def _answer(self, start: int, part: list[Record]) -> Mapping[str, Any]:
         content = _START + b",".join(record.content for record in part) + self._end
-        answer, answer_bytes = self._send(content, f"{self._key}-{start}-{len(part)}")
-        if len(answer["results"]) != len(part):
-            raise ServiceError(
-                f"the answer has {len(answer['results'])} results for {len(part)} applicants",
-                code="foreign_answer",
-                status=200,
-                request_id=str(answer.get("request_id")),
-            )
+        key = f"{self._key}-{start}-{len(part)}"
+        answer, answer_bytes = self._send(content, key, [record.name for record in part])
         expected = sum(record.answer_bytes for record in part)
         self._answer_scale = max(self._answer_scale, answer_bytes / max(1, expected))
         return answer
@@ -137,18 +142,17 @@ _START = b'{"records":['
 
 
 class _Waiting:
-    """Records that were not sent; one can be put back."""
+    """Records that were not sent; some can be put back."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._records = iter(records)
-        self._held: Record | None = None
+        self._held: deque[Record] = deque()
 
     def take(self) -> Record | None:
-        held, self._held = self._held, None
-        return next(self._records, None) if held is None else held
+        return self._held.popleft() if self._held else next(self._records, None)
 
-    def put_back(self, record: Record) -> None:
-        self._held = record
+    def put_back(self, records: Sequence[Record]) -> None:
+        self._held.extendleft(reversed(records))
 
 
 def idempotency_key(key: str | None) -> str:

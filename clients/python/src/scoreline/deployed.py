@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .cards import FittedCard
-from .importing import ParityReport
+from .changes import Change
+from .parity import ParityReport
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Deployed:
         endpoint: its scoring URL; None without `auto_deploy`.
         features: columns that the model reads.
         report: what the check of the card found; None for a specification.
+        is_known: whether the same card was registered before, so that nothing new was made.
+        change: what `onto` asked of the deployment; None without it.
 
     """
 
@@ -32,6 +35,8 @@ class Deployed:
     endpoint: str | None
     features: tuple[str, ...]
     report: ParityReport | None = None
+    is_known: bool = False
+    change: Change | None = None
 
 
 def deployed_of(

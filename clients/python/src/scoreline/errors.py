@@ -15,7 +15,8 @@ class ScorelineError(Exception):
 
     Attributes:
         code: of the service, such as `deployment_not_found`; or one of this package:
-            `connection_failed`, `card_question`, `value_refused`.
+            `connection_failed`, `foreign_answer` (what came is no answer of the service),
+            `card_question`, `value_refused`.
         status: of the answer; None when the service was not asked or did not answer.
         message: what is wrong, and what to change.
         request_id: id of the request in the log of the service; None without an answer.
@@ -40,7 +41,7 @@ class ScorelineError(Exception):
         self.code = code
         self.status = status
         self.request_id = request_id
-        self.details = tuple(details)
+        self.details: tuple[Mapping[str, Any], ...] = tuple(details)
         self.scored: Any = None
         self.idempotency_key: str | None = None
 
@@ -63,7 +64,17 @@ class CardError(ServiceError):
 
 
 class ParityError(ServiceError):
-    """The service would give other scores than the library; nothing was registered."""
+    """The service would give other scores than the library; nothing was registered.
+
+    Attributes:
+        report: the `ParityReport` of the comparison, with the differences under the index of the
+            frame; None if the applicants could not be compared once more.
+
+    """
+
+    report: Any = None
+    #: The answer of the check, where there is one already.
+    checked: Any = None
 
 
 class ConnectionFailed(ScorelineError):  # noqa: N818

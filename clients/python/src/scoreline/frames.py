@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_MOMENTS = ("from", "to")
+_MOMENTS = ("from", "to", "at")
 #: What names a row of a list, for the rows of the lists inside it.
 _NAMES = ("name", "feature", "index", "model_id", "grade", "code", "cutoff", "from")
 

@@ -1,17 +1,17 @@
-"""Work that takes longer than a request: backtests and replays."""
+"""Work that takes longer than a request."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from .connection import Connection, given, segment, slug_of
-from .errors import ServiceError, refuse
+from .connection import given, segment
+from .errors import ServiceError
 from .frames import Frames, frames_of
-from .importing import ParityReport
 from .progress import Progress, is_watched
-from .reports import model_of, moment
+from .registry import Registry
+from .reports import Moment, moment
 from .transport import Call
 from .values import encode
 
@@ -20,59 +20,15 @@ _WAIT_SECONDS_MAX = 2.0
 _ENDS = ("done", "failed", "cancelled")
 
 
-class Jobs(Connection):
+class Jobs(Registry):
     """Starts jobs and waits for their results; a part of `Client`."""
-
-    def backtest(
-        self,
-        candidate: Any,
-        deployment: Any,
-        *,
-        cutoffs: Sequence[float] = (),
-        definition: str | None = None,
-        since: Any = None,
-        until: Any = None,
-        dedupe: str | None = None,
-        progress: bool | None = None,
-    ) -> Frames:
-        """Say what a candidate card would have given to the applicants of a deployment.
-
-        Args:
-            candidate: a specification, the report of `check`, the id of a model, or what `deploy`
-                returned.
-            deployment: a slug, or what `deploy` returned: whose applicants.
-            cutoffs: scores from which an applicant is approved.
-            definition: id of a definition of outcomes, for the performance.
-            since: beginning of the period.
-            until: its end.
-            dedupe: which scoring of a reference counts: `last`, `first` or `none`.
-            progress: whether to show the progress.
-
-        Returns:
-            `summary` with `exact_share`, `features` with how sure each is, `bands`, and
-            `swap_sets` for the cut-offs.
-
-        """
-        source = given(
-            **{
-                "deployment": slug_of(deployment),
-                "from": moment(since),
-                "to": moment(until),
-            }
-        )
-        body = {
-            **_candidate(candidate),
-            "source": source,
-            **given(cutoffs=list(cutoffs) or None, definition=definition, dedupe=dedupe),
-        }
-        return self._job("/v1/backtests", body, progress)
 
     def replay(
         self,
         deployment: Any,
         *,
-        since: Any = None,
-        until: Any = None,
+        since: Moment = None,
+        until: Moment = None,
         progress: bool | None = None,
     ) -> Frames:
         """Compute the logged scores of a period again, to the bit.
@@ -82,17 +38,33 @@ class Jobs(Connection):
 
         """
         body = given(**{"from": moment(since), "to": moment(until)})
-        return self._job(f"/v1/deployments/{segment(slug_of(deployment))}/replays", body, progress)
+        return self._job(
+            f"/v1/deployments/{segment(self._slug(deployment))}/replays", body, progress
+        )
 
     def _job(self, path: str, body: Mapping[str, Any], progress: bool | None) -> Frames:
         # A job that is started twice runs twice.
         call = Call("POST", path, self._manager(), content=encode(body), is_repeatable=False)
-        job = self._json(call)
-        read = Call("GET", f"/v1/jobs/{job['id']}", self._manager())
-        ended = awaited(lambda: self._json(read), job, progress)
+        job = self._json(call, job_of)
+        read = Call("GET", f"/v1/jobs/{segment(job['id'])}", self._manager())
+        ended = awaited(lambda: self._json(read, job_of), job, progress)
         if ended["status"] != "done":
             raise failure_of(ended)
         return frames_of(ended["result"])
+
+
+def job_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Check that an answer is that of a job."""
+    number = (int, float)
+    progress = answer["progress"]
+    is_sound = isinstance(progress["done"], number) and isinstance(
+        progress["total"], (*number, type(None))
+    )
+    if not (is_sound and isinstance(answer["id"], str) and isinstance(answer["status"], str)):
+        raise TypeError("no job")
+    if answer["status"] == "done" and not isinstance(answer.get("result", {}), Mapping):
+        raise TypeError("no result")
+    return answer
 
 
 def awaited(
@@ -115,13 +87,3 @@ def failure_of(job: Mapping[str, Any]) -> ServiceError:
     message = job.get("message") or f"the job {job['id']} was cancelled"
     code = job.get("error") or f"job_{job['status']}"
     return ServiceError(f"{message} ({job['id']})", code=code, status=200)
-
-
-def _candidate(candidate: Any) -> dict[str, Any]:
-    if isinstance(candidate, ParityReport):
-        if candidate.spec is None:
-            raise refuse("the report has no specification, because the card has faults")
-        return {"spec": candidate.spec}
-    if isinstance(candidate, Mapping):
-        return {"spec": dict(candidate)}
-    return {"model_id": model_of(candidate)}

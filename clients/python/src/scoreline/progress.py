@@ -45,10 +45,10 @@ class Progress:
             self._print()
 
     def show(self, done: int, total: int) -> None:
-        """Show a count of somebody else, whose total is an estimate until the end."""
-        self._total = total
+        """Show a count of somebody else, whose total is 0 at first, and then an estimate."""
+        self._total = total or None
         if self._bar is not None:
-            self._bar.total = total
+            self._bar.total = self._total
         self.add(max(0, done - self._done))
 
     def _print(self) -> None:

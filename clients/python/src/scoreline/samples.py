@@ -1,35 +1,108 @@
-"""Applicants with the scores of a library, as the CSV that the service checks a card with."""
+"""Applicants with the scores of a library, as lines of JSON that a card is checked with."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .cards.card import Scored
 from .errors import refuse
-from .values import column
+from .values import Flags, column, encode
 
-#: In the order in which the service prefers them.
-_DELIMITERS = (",", ";", "\t", "|")
 _SCORE = "score"
 _PD = "pd"
+#: Rows that are converted at a time.
+_PORTION_ROWS = 10_000
+
+
+class Sample:
+    """Applicants with what a library gave them.
+
+    They are converted a portion at a time: a frame can be larger than the memory for its JSON.
+    """
+
+    def __init__(
+        self,
+        frame: Any,
+        columns: Mapping[str, Any],
+        known: Mapping[str, Sequence[float]],
+        flags: Mapping[str, Flags],
+    ) -> None:
+        """Take applicants.
+
+        Args:
+            frame: applicants.
+            columns: the columns of the frame that are sent, by the names that they get.
+            known: further columns by their names, with a number for each applicant.
+            flags: what features read for False and True, by the columns of the frame.
+
+        """
+        self._frame = frame
+        self._columns = columns
+        self._known = known
+        self._flags = flags
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def known(self, name: str) -> Sequence[float] | None:
+        """Return a column of numbers that the library gave; None where it gave none."""
+        return self._known.get(name)
+
+    def portions(self) -> Iterator[tuple[int, bytes]]:
+        """Write an array of names, then one of values for each applicant.
+
+        The values are those of a request to score: CSV could not tell an empty text from a missing
+        value, nor the code 2.0 from the text.
+
+        Returns:
+            Portions, each with its number of applicants.
+
+        """
+        yield 0, encode([*self._columns, *self._known]) + b"\n"
+        rows = len(self._frame)
+        for start in range(0, rows, _PORTION_ROWS):
+            stop = min(rows, start + _PORTION_ROWS)
+            lists: list[Sequence[Any]] = [
+                column(self._frame, name, start, stop, self._flags.get(name))
+                for name in self._columns.values()
+            ]
+            lists += [
+                [_number(value) for value in values[start:stop]] for values in self._known.values()
+            ]
+            lines = [encode(row) for row in zip(*lists, strict=True)]
+            yield stop - start, b"\n".join([*lines, b""])
+
+    def text(self, bytes_max: int) -> str | None:
+        """Return all lines; None if they are longer."""
+        portions: list[bytes] = []
+        size = 0
+        for _, portion in self.portions():
+            portions.append(portion)
+            size += len(portion)
+            if size > bytes_max:
+                return None
+        return b"".join(portions).decode()
 
 
 def sample_fields(
-    frame: Any, features: Sequence[str], scored: Scored, names: Mapping[str, str]
-) -> dict[str, str]:
-    """Write the fields `sample` and, if a feature is called `score`, `score_column`.
+    frame: Any,
+    features: Sequence[str],
+    scored: Scored,
+    names: Mapping[str, str],
+    flags: Mapping[str, Flags],
+) -> dict[str, Any]:
+    """Make the fields `sample`, a `Sample`, and, if a feature is called `score`, `score_column`.
 
     Args:
         frame: applicants, with a column for each feature.
         features: the columns to write.
         scored: what the library gave them.
         names: new names of features.
+        flags: what features read for False and True.
 
     Raises:
-        ValueRefused: for values that the service doesn't take, and names that it can't tell apart.
+        ValueRefused: for names that the service can't tell apart.
 
     """
     rows = len(frame)
@@ -38,19 +111,17 @@ def sample_fields(
             raise refuse(f"{what} has {len(values)} values for {rows} applicants")
     called = [names.get(name, name) for name in features]
     score = _free_name(_SCORE, called)
-    columns: dict[str, Sequence[Any]] = {}
-    for name, new in zip(features, called, strict=True):
-        columns[new] = column(frame, name, 0, rows)
-    columns[score] = [_number(value) for value in scored.scores]
+    columns = dict(zip(called, features, strict=True))
+    known: dict[str, Sequence[float]] = {score: scored.scores}
     if scored.pds is not None:
         if _PD in called:
             raise refuse("a feature is called 'pd', which names the probability: rename it")
-        columns[_PD] = [_number(value) for value in scored.pds]
+        known[_PD] = scored.pds
     for name, points in scored.points.items():
         new = f"{names.get(name, name)}_points"
-        if new not in columns:
-            columns[new] = [_number(value) for value in points]
-    fields = {"sample": _csv(columns)}
+        if new not in columns and new not in known:
+            known[new] = points
+    fields: dict[str, Any] = {"sample": Sample(frame, columns, known, flags)}
     if score != _SCORE:
         fields["score_column"] = score
     return fields
@@ -62,24 +133,7 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
     return name
 
 
-def _number(value: Any) -> str:
-    """A double as the text that reads back to it; nothing for one that is not a number."""
+def _number(value: Any) -> float | None:
+    """Convert a number of a library; None for one that is not a number."""
     number = float(value)
-    return "" if number != number else repr(number)
-
-
-def _csv(columns: Mapping[str, Sequence[Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=_delimiter(list(columns)), lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
-
-
-def _delimiter(names: Sequence[str]) -> str:
-    """The delimiter that the service will find: the most frequent one of the first line.
-
-    With one more between all names, the one that the names hold most often stays ahead.
-    """
-    text = "".join(names)
-    return max(_DELIMITERS, key=text.count)
+    return None if number != number else number

@@ -6,10 +6,12 @@ import datetime
 import json
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from .errors import ValueRefused, refuse
 
@@ -19,7 +21,94 @@ INTEGER_MAX = 2**53
 _WHOLE_MAX = {"float32": 2**24, "float16": 2**11}
 _MISSING_TYPES = ("NAType", "NaTType")
 _NUMPY_TIMES = ("datetime64", "timedelta64")
-_ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
+def _number_of(value: Any) -> Any:
+    """Write a number of numpy, which JSON does not know, as one of Python."""
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    if type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise TypeError(f"a value of the type {type(value).__name__} can't be sent")
+
+
+_ENCODER = json.JSONEncoder(
+    allow_nan=False, ensure_ascii=False, separators=(",", ":"), default=_number_of
+)
+
+
+#: What a card reads for False and for True.
+Flags = tuple[int | str, int | str]
+_FLAGS: Sequence[Flags] = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"), (0, 1))
+
+
+def flags_of(texts: Iterable[str], *, is_numeric: bool) -> Flags | None:
+    """Find out what a feature reads for False and True.
+
+    Args:
+        texts: categories that it knows.
+        is_numeric: whether it reads numbers.
+
+    """
+    if is_numeric:
+        return (0, 1)
+    known = set(texts)
+    return next((pair for pair in _FLAGS if known & set(map(str, pair))), None)
+
+
+class PolarsFrame(Protocol):
+    """A frame of polars."""
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return its rows."""
+
+
+class ArrowTable(Protocol):
+    """A table of Arrow."""
+
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """Return its columns."""
+
+
+def frame_from(data: Any) -> Any:
+    """Make a frame of pandas of one of polars, or of a table of Arrow; others stay as they are.
+
+    All values stay the objects that they are in Python, so that no number is rounded.
+    """
+    if hasattr(data, "to_pydict"):
+        columns = data.to_pydict()
+    elif hasattr(data, "to_dicts") and hasattr(data, "columns"):
+        columns = data.to_dict(as_series=False)
+    else:
+        return data
+    import pandas
+
+    return pandas.DataFrame(columns, dtype=object)
+
+
+def applicant_from(data: Any) -> Any:
+    """Make a mapping of one row of a frame, as `df.iloc[0]` is; others stay as they are."""
+    is_row = hasattr(data, "iloc") and not hasattr(data, "columns")
+    return data.to_dict() if is_row else data
+
+
+def mappings_from(data: Any, what: str) -> Iterator[Mapping[Any, Any]]:
+    """Go through mappings, or rows of a frame.
+
+    Raises:
+        ValueRefused: for anything else; `what` names one of them.
+
+    """
+    try:
+        each = iter(data)
+    except TypeError:
+        raise refuse(f"{what}s are mappings or a frame, not {type(data).__name__}") from None
+    for at, one in enumerate(each):
+        if not (hasattr(one, "keys") and hasattr(one, "__getitem__")):
+            raise refuse(f"{what} {at} is no mapping, but {type(one).__name__}")
+        yield one
 
 
 def is_frame(data: object) -> bool:
@@ -27,7 +116,9 @@ def is_frame(data: object) -> bool:
     return hasattr(data, "iloc") and hasattr(data, "columns")
 
 
-def plain(value: Any, where: str = "the value") -> float | int | str | None:
+def plain(
+    value: Any, where: str = "the value", flags: Flags | None = None
+) -> float | int | str | None:
     """Convert a value of pandas, numpy or Python to a number, a text, or None.
 
     None, NaN, NA and NaT are missing. Numbers keep all of their bits; a Decimal becomes the nearest
@@ -36,6 +127,7 @@ def plain(value: Any, where: str = "the value") -> float | int | str | None:
     Args:
         value: one cell.
         where: names the cell in an error.
+        flags: what a card reads for False and True; without it, booleans are refused.
 
     Raises:
         ValueRefused: booleans, dates, infinite numbers, whole numbers beyond 2**53, and all other
@@ -49,6 +141,8 @@ def plain(value: Any, where: str = "the value") -> float | int | str | None:
         # str() of an Enum is its name, and not its text.
         return value if kind is str else str.__str__(value)
     if isinstance(value, bool) or kind.__name__ in ("bool", "bool_"):
+        if flags is not None:
+            return flags[int(value)]
         raise refuse(
             f"{where} is a boolean ({kind.__name__}), and the service takes numbers and texts: "
             "convert the column as the card was fitted, with .astype(int) or .astype(str)"
@@ -132,64 +226,220 @@ def reference_text(
     return str(int(known))
 
 
+_BADS = {"bad": True, "good": False, "1": True, "0": False}
+
+
+def bad_of(value: Any) -> bool | None:
+    """Read an outcome: 1 or `bad`, 0 or `good`; None where none is known."""
+    if isinstance(value, bool):
+        return value
+    text = reference_text(value, "the outcome")
+    if text is None:
+        return None
+    if text not in _BADS:
+        raise refuse(f"the outcome {value!r} is neither 1 or bad, nor 0 or good")
+    return _BADS[text]
+
+
+def row_names(index: Any, start: int, stop: int) -> Iterator[str]:
+    """Name rows by their labels, and by their positions, too, where several have one label."""
+    is_unique = index.is_unique
+    for at, label in enumerate(index[start:stop].tolist(), start):
+        yield f"row {label!r}" if is_unique else f"row {label!r} (position {at})"
+
+
 def references(frame: Any, name: Any, span: tuple[int, int]) -> list[str | None]:
     """Write the references of a part of a frame; None where there is none."""
     part = frame[name].iloc[slice(*span)]
     whole_max = _WHOLE_MAX.get(str(part.dtype).lower(), INTEGER_MAX)
     return [
-        reference_text(value, f"{name!r} of row {label!r}", whole_max)
-        for label, value in zip(part.index, part.tolist(), strict=True)
+        reference_text(value, f"{name!r} of {row}", whole_max)
+        for row, value in zip(row_names(frame.index, *span), part.tolist(), strict=True)
     ]
 
 
-def column(frame: Any, name: Any, start: int, stop: int) -> list[float | int | str | None]:
-    """Convert a part of a column."""
+def column(
+    frame: Any, name: Any, start: int, stop: int, flags: Flags | None = None
+) -> list[float | int | str | None]:
+    """Convert a part of a column.
+
+    Raises:
+        ValueRefused: its details name the row and the column.
+
+    """
     part = frame[name].iloc[start:stop]
     values = part.tolist()
     try:
-        return [plain(value) for value in values]
+        return [plain(value, flags=flags) for value in values]
     except ValueRefused:
         # Slower, and it names the row.
-        labels = part.index
-        return [plain(value, f"{name!r} of row {labels[at]!r}") for at, value in enumerate(values)]
+        label, error = next(
+            (label, refused)
+            for label, row, value in zip(
+                part.index.tolist(), row_names(frame.index, start, stop), values, strict=True
+            )
+            if (refused := _refusal(value, f"{name!r} of {row}", flags)) is not None
+        )
+        error.details = ({"row": label, "path": str(name), "message": "can't be sent"},)
+        raise error from None
+
+
+def _refusal(value: Any, where: str, flags: Flags | None) -> ValueRefused | None:
+    try:
+        plain(value, where, flags)
+    except ValueRefused as error:
+        return error
+    return None
+
+
+def look_at(
+    frame: Any, columns: Sequence[str], flags: Mapping[str, Flags], numeric: Container[str] = ()
+) -> None:
+    """Refuse a frame with a value that can't be sent, before anything is.
+
+    Args:
+        frame: applicants.
+        columns: those that are sent.
+        flags: what features read for False and True.
+        numeric: features that read numbers only.
+
+    Raises:
+        ValueRefused: naming the first row and its column, or a column of numbers that are texts.
+
+    """
+    rows = len(frame)
+    for name in columns:
+        kind = str(getattr(frame[name], "dtype", ""))
+        # What numpy holds as numbers is fit to be sent if its ends are.
+        is_number = kind.startswith(("float", "int", "uint")) and rows > 0
+        if is_number and _is_fit(frame[name].min()) and _is_fit(frame[name].max()):
+            continue
+        for start in range(0, rows, _LOOKED_ROWS):
+            column(frame, name, start, min(rows, start + _LOOKED_ROWS), flags.get(name))
+        texts = frame[name].dropna()
+        if name in numeric and len(texts) and all(isinstance(value, str) for value in texts):
+            raise refuse(
+                f"the column {name!r} holds texts, such as {texts.iloc[0]!r}, and the deployment "
+                "reads numbers: convert it, as with pd.to_numeric(…)"
+            )
+
+
+def _is_fit(end: Any) -> bool:
+    if isinstance(end, numbers.Integral):
+        return abs(int(end)) <= INTEGER_MAX
+    return not math.isinf(float(end))
+
+
+#: Rows that are looked at at a time.
+_LOOKED_ROWS = 100_000
 
 
 def records(
-    frame: Any, columns: Sequence[str], span: tuple[int, int]
+    frame: Any,
+    columns: Sequence[str],
+    span: tuple[int, int],
+    flags: Mapping[str, Flags] | None = None,
 ) -> list[dict[str, float | int | str | None]]:
     """Convert rows of a frame to records, in their order."""
     if not columns:
         return [{} for _ in range(*span)]
-    lists = [column(frame, name, *span) for name in columns]
+    lists = [column(frame, name, *span, (flags or {}).get(name)) for name in columns]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
-def record(applicant: Mapping[str, Any], names: Iterable[str], at: str) -> dict[str, Any]:
+def record(
+    applicant: Mapping[str, Any], names: Iterable[str], at: str, flags: Mapping[str, Flags]
+) -> dict[str, Any]:
     """Convert one applicant who is given as a mapping."""
-    return {str(name): plain(applicant[name], f"{name!r} of {at}") for name in names}
+    return {
+        str(name): plain(applicant[name], f"{name!r} of {at}", flags.get(name)) for name in names
+    }
 
 
 def encode(body: object) -> bytes:
-    """Write JSON whose numbers read back to the same bits."""
-    text = _ENCODER.encode(body)
+    """Write JSON whose numbers read back to the same bits.
+
+    Raises:
+        ValueRefused: for what JSON can't hold, naming the field.
+
+    """
+    try:
+        text = _ENCODER.encode(body)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise refuse(_unsendable(body, error)) from None
     try:
         return text.encode()
     except UnicodeEncodeError as error:
         raise refuse("a text holds half of a character (a lone surrogate): correct it") from error
 
 
+def _unsendable(body: object, error: Exception) -> str:
+    """Say which field of a request JSON can't hold."""
+    names = (
+        [name for name, value in body.items() if not _is_sendable(value)]
+        if isinstance(body, Mapping)
+        else []
+    )
+    return f"{str(names[0])!r} can't be sent: {error}" if names else f"this can't be sent: {error}"
+
+
+def _is_sendable(value: object) -> bool:
+    try:
+        _ENCODER.encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def whole(value: Any, said: str) -> int:
+    """Read a whole number of Python or numpy.
+
+    Raises:
+        ValueRefused: for anything else, with what is said of it.
+
+    """
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise refuse(said)
+    return int(value)
+
+
+def listed(values: Any, what: str) -> list[Any]:
+    """List what the caller gave as several.
+
+    Raises:
+        ValueRefused: for one text and for what is no list; `what` names the argument.
+
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise refuse(f"{what} is a list, and not {type(values).__name__}: write [{values!r}]")
+    return [*values]
+
+
+def path_of(value: Any, what: str) -> Path:
+    """Read the name of a file.
+
+    Raises:
+        ValueRefused: for what names none.
+
+    """
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise refuse(f"{what} is the name of a file, and not {value!r}")
+    return Path(value)
+
+
 def require_columns(frame: Any, wanted: Iterable[str], of: str) -> None:
     """Refuse a frame that lacks columns.
 
     Raises:
-        ValueRefused: naming every column that is not there, or is there twice.
+        ValueRefused: naming every wanted column that is not there, or is there twice.
 
     """
     names = list(frame.columns)
+    wanted = list(wanted)
     absent = [name for name in wanted if name not in names]
     if absent:
         listed = ", ".join(map(repr, absent))
         raise refuse(f"the frame has no column {listed}, which {of} needs")
-    twice = sorted({str(name) for name in names if names.count(name) > 1})
+    twice = sorted({str(name) for name in wanted if names.count(name) > 1})
     if twice:
         raise refuse(f"the frame has two columns {', '.join(twice)}: rename one")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from ..errors import CardError, ask
+from ..errors import CardError, ask, refuse
 
 #: Fractions that people write: 1/19, 1/60, 3/200.
 _DENOMINATOR_MAX = 10_000
@@ -187,6 +187,14 @@ def cell(value: Any) -> Any:
 
 
 def floats(values: Any) -> list[float]:
-    """Convert an array or a column to floats of Python, which keep all bits."""
-    listed = values.tolist() if hasattr(values, "tolist") else list(values)
-    return [float(value) for value in listed]
+    """Convert an array or a column to floats of Python, which keep all bits.
+
+    Raises:
+        ValueRefused: for what is no list of numbers.
+
+    """
+    try:
+        listed = values.tolist() if hasattr(values, "tolist") else list(values)
+        return [float(value) for value in listed]
+    except (TypeError, ValueError) as error:
+        raise refuse(f"scores and probabilities are numbers, one an applicant: {error}") from None
