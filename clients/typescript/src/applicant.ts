@@ -1,3 +1,5 @@
+import { CallError } from './errors.ts'
+
 /** Null and undefined are missing values. */
 export type FeatureValue = number | string | null | undefined
 
@@ -5,7 +7,7 @@ export type FeatureValue = number | string | null | undefined
 export type Applicant<Features> = { readonly [Name in keyof Features]: FeatureValue }
 
 /** A value that JSON would turn into another one, or that the service refuses. */
-export class InvalidApplicantError extends TypeError {
+export class InvalidApplicantError extends CallError {
   override readonly name = 'InvalidApplicantError'
 }
 

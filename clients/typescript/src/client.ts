@@ -1,13 +1,16 @@
+import { checkOutcomes, checkResults, checkScore } from './answers.ts'
 import { type Applicant, checkApplicant } from './applicant.ts'
 import type {
   Answer,
   AnyInput,
   CallOptions,
+  Input,
   InputArguments,
   Method,
   Operation,
   PathOf,
 } from './calls.ts'
+import { CallError } from './errors.ts'
 import type { components, operations } from './openapi.ts'
 import { RETRY_DEFAULTS } from './retry.ts'
 import { type ClientOptions, Transport } from './transport.ts'
@@ -39,7 +42,7 @@ export interface ScoreOptions extends CallOptions {
 export interface BatchOptions extends CallOptions {
   /** Records in one request: 500 by default, 1,000 at most. */
   readonly partRecords?: number
-  /** Keeps all parts on one model in a live split. Default: random, the same for all parts. */
+  /** Keeps all parts on one model in a live split. Default: the idempotency key. */
   readonly routingKey?: string
   readonly strictMode?: boolean
   readonly includeContributions?: boolean
@@ -88,7 +91,7 @@ export class ScorelineClient {
   ): Promise<ScoreResult> {
     checkApplicant(applicant)
     const { reference, routingKey = reference, strictMode, reasons, lang, ...rest } = options
-    return this.call('POST', '/v1/score/{slug}', {
+    const input: Input<Operation<'POST', '/v1/score/{slug}'>> = {
       ...rest,
       path: { slug },
       query: withoutUndefined({ reasons, lang }),
@@ -97,15 +100,18 @@ export class ScorelineClient {
         'X-Routing-Key': routingKey,
       }),
       body: { ...(applicant as object), ...withoutUndefined({ strict_mode: strictMode }) },
-    })
+    }
+    const answer = await this.transport.call('POST', '/v1/score/{slug}', input, checkScore)
+    // Its fields were checked.
+    return answer as ScoreResult
   }
 
   /**
    * Scores records in parts, and yields each part when it is answered, in order.
    *
-   * With `idempotencyKey`, part n is sent with this key and `-n`. A program that failed in the
-   * middle can then repeat the whole file within 24 hours: what was scored gets the same answers,
-   * and is logged once.
+   * Part n is sent with the idempotency key and `-n`. A program that failed in the middle can
+   * repeat the whole file within 24 hours, with its own key or that of the error: what was scored
+   * gets the same answers, and is logged once.
    *
    * @throws InvalidApplicantError naming the record; ScorelineError, NoAnswerError
    */
@@ -114,42 +120,48 @@ export class ScorelineClient {
     records: Iterable<Features> | AsyncIterable<Features>,
     options: BatchOptions = {},
   ): AsyncGenerator<ScoreBatchResult, void, undefined> {
-    const { partRecords = PART_RECORDS, idempotencyKey, strictMode, ...more } = options
-    const { includeContributions, reasons, lang, routingKey = crypto.randomUUID(), ...rest } = more
+    const { partRecords = PART_RECORDS, idempotencyKey = crypto.randomUUID(), ...more } = options
+    const { routingKey = idempotencyKey ?? crypto.randomUUID() } = more
+    const seen = new Set<string>()
     let number = 0
     for await (const part of partsOf(records, checkedPart(partRecords, BATCH_RECORDS_MAX))) {
-      for (const [index, record] of part.entries()) {
-        checkApplicant(record, `record ${number * partRecords + index}: `)
+      try {
+        for (const [index, record] of part.entries()) {
+          checkApplicant(record, `record ${number * partRecords + index}: `)
+        }
+        number++
+        const partKey = idempotencyKey === null ? null : `${idempotencyKey}-${number}`
+        const input = batchInput(slug, part, { ...more, routingKey, idempotencyKey: partKey })
+        const check = checkResults(part, seen)
+        const answer = await this.transport.call('POST', '/v1/score/{slug}/batch', input, check)
+        // Its fields were checked.
+        yield answer as ScoreBatchResult
+      } catch (error) {
+        if (error instanceof CallError) error.idempotencyKey = idempotencyKey
+        throw error
       }
-      number++
-      const partKey = typeof idempotencyKey === 'string' ? `${idempotencyKey}-${number}` : undefined
-      yield await this.call('POST', '/v1/score/{slug}/batch', {
-        ...rest,
-        ...withoutUndefined({ idempotencyKey: idempotencyKey === null ? null : partKey }),
-        path: { slug },
-        headers: { 'X-Routing-Key': routingKey },
-        body: {
-          // Each value was checked above.
-          records: part as object[] as Schemas['BatchRecord'][],
-          ...withoutUndefined({
-            strict_mode: strictMode,
-            include_contributions: includeContributions,
-            include_reasons: reasons,
-            lang,
-          }),
-        },
-      })
     }
   }
 
-  /** The results of all parts in one list, in the order of the records. */
+  /**
+   * The results of all parts in one list, in the order of the records.
+   *
+   * @throws as `scoreParts`; `scored` of the error has the results before it
+   */
   async scoreBatch<Features extends Applicant<Features>>(
     slug: string,
     records: Iterable<Features> | AsyncIterable<Features>,
     options: BatchOptions = {},
   ): Promise<ScoreBatchResult['results']> {
     const results: ScoreBatchResult['results'] = []
-    for await (const part of this.scoreParts(slug, records, options)) results.push(...part.results)
+    try {
+      for await (const part of this.scoreParts(slug, records, options)) {
+        results.push(...part.results)
+      }
+    } catch (error) {
+      if (error instanceof CallError) error.scored = results
+      throw error
+    }
     return results
   }
 
@@ -197,10 +209,15 @@ export class ScorelineClient {
     }
     let sent = 0
     for await (const part of partsOf(outcomes, OUTCOMES_MAX)) {
-      const answer = await this.call('POST', '/v1/outcomes', {
-        ...options,
-        body: { outcomes: part },
-      })
+      const input = { ...options, body: { outcomes: part } }
+      const check = checkOutcomes(part.length)
+      // Its fields are checked.
+      const answer = (await this.transport.call(
+        'POST',
+        '/v1/outcomes',
+        input,
+        check,
+      )) as Schemas['OutcomeResults']
       for (const one of answer.results) results.push({ ...one, index: one.index + sent })
       for (const name of Object.keys(counts) as (keyof typeof counts)[]) {
         counts[name] += answer.counts[name]
@@ -218,6 +235,27 @@ export class ScorelineClient {
   /** Reads a card of another tool and checks it; with `register`, registers what agrees. */
   importCard(order: Schemas['ImportRequest'], options: CallOptions = {}) {
     return this.call('POST', '/v1/models/import', { ...options, body: order })
+  }
+}
+
+function batchInput(
+  slug: string,
+  records: readonly object[],
+  { includeContributions, reasons, lang, routingKey, strictMode, ...rest }: BatchOptions,
+): AnyInput {
+  return {
+    ...rest,
+    path: { slug },
+    headers: { 'X-Routing-Key': routingKey },
+    body: {
+      records,
+      ...withoutUndefined({
+        strict_mode: strictMode,
+        include_contributions: includeContributions,
+        include_reasons: reasons,
+        lang,
+      }),
+    },
   }
 }
 

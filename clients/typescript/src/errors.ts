@@ -14,8 +14,21 @@ export interface Refusal {
   readonly attempts: number
 }
 
+type ScoredRecord = components['schemas']['ScoredRecord']
+
+/** A call that failed, whatever the reason: what was scored before, and how to go on. */
+export class CallError extends Error {
+  /** The results that `scoreBatch` had before the failure; otherwise null. */
+  scored: readonly ScoredRecord[] | null = null
+  /**
+   * The same call with this key, within 24 hours, scores and logs nobody twice; null for a call
+   * without one.
+   */
+  idempotencyKey: string | null = null
+}
+
 /** The service answered with an error. Decide by `code`; the message may change. */
-export class ScorelineError extends Error {
+export class ScorelineError extends CallError {
   readonly code: ErrorCode
   readonly status: number
   /** Give it to the operator of the service: it is in the log. */
@@ -40,7 +53,8 @@ export class ScorelineError extends Error {
 export interface Silence {
   /**
    * `time_out`: no complete answer came in time. `connection`: the connection failed or broke.
-   * `foreign_answer`: something else than the service answered, such as a proxy.
+   * `foreign_answer`: something else than the service answered, such as a proxy, or what came is
+   * not the answer for these applicants, or is too long.
    */
   readonly reason: 'time_out' | 'connection' | 'foreign_answer'
   readonly attempts: number
@@ -52,7 +66,7 @@ export interface Silence {
 }
 
 /** The service gave no answer. Whether it executed the request is not known. */
-export class NoAnswerError extends Error {
+export class NoAnswerError extends CallError {
   readonly reason: Silence['reason']
   readonly attempts: number
   /** Status of a foreign answer, otherwise null. */

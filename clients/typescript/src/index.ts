@@ -6,8 +6,14 @@ export {
   ScorelineClient,
   type ScoreOptions,
 } from './client.ts'
-export { type ErrorCode, type ErrorDetail, NoAnswerError, ScorelineError } from './errors.ts'
+export {
+  CallError,
+  type ErrorCode,
+  type ErrorDetail,
+  NoAnswerError,
+  ScorelineError,
+} from './errors.ts'
 export { InvalidHeaderError } from './headers.ts'
 export type { components, operations, paths } from './openapi.ts'
 export { RETRY_DEFAULTS, type RetryRules } from './retry.ts'
-export type { ClientOptions, Retry } from './transport.ts'
+export type { ClientOptions, NotKept, Retry } from './transport.ts'

