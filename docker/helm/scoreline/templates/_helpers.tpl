@@ -27,3 +27,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "scoreline.secret" -}}
 {{- default (include "scoreline.name" .) .Values.secrets.existing -}}
 {{- end -}}
+
+{{- define "scoreline.secretsData" -}}
+{{- $names := prepend .Values.secrets.further (include "scoreline.secret" .) -}}
+{{- range .Values.secrets.keys -}}{{- $names = append $names .name -}}{{- end -}}
+{{- with .Values.tls.caSecret -}}{{- $names = append $names . -}}{{- end -}}
+{{- range uniq $names -}}
+{{- with lookup "v1" "Secret" $.Release.Namespace . -}}{{- toJson .data -}}{{- end -}}
+{{- end -}}
+{{- end -}}
