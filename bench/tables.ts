@@ -5,10 +5,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PAGES, ROOT } from '../test/support/structure/documents.ts'
-import { figuresIn, newestOf, renderFigures } from './lib/document-tables.ts'
+import { figuresIn, findNewest, renderFigures } from './lib/document-tables.ts'
 import { storedResults } from './lib/results.ts'
 
-const results = newestOf(storedResults())
+const results = findNewest(storedResults())
 for (const page of PAGES) {
   const path = join(ROOT, page)
   const text = readFileSync(path, 'utf8')

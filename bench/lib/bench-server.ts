@@ -28,7 +28,7 @@ export class BenchServer implements LoadedServer {
   /** @param program reports its state as `serveState` does */
   static async start(program: URL, env: Readonly<Record<string, string>>): Promise<BenchServer> {
     const child = fork(program, { env: { PATH: process.env['PATH'], ...env } })
-    const state = await stateOf(child)
+    const state = await readState(child)
     const core = process.env['BENCH_SERVER_CORE']
     if (core !== undefined) pinTo(Number(core), child.pid)
     return new BenchServer(child, state)
@@ -36,7 +36,7 @@ export class BenchServer implements LoadedServer {
 
   state(): Promise<ServerState> {
     this.child.send('state')
-    return stateOf(this.child)
+    return readState(this.child)
   }
 
   async stop(): Promise<void> {
@@ -45,7 +45,7 @@ export class BenchServer implements LoadedServer {
   }
 }
 
-async function stateOf(child: ChildProcess): Promise<ServerState> {
+async function readState(child: ChildProcess): Promise<ServerState> {
   const ending = new AbortController()
   const { signal } = ending
   const ended = once(child, 'exit', { signal }).then(([code]) => {

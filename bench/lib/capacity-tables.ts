@@ -21,7 +21,7 @@ interface Load {
   readonly recordsEach: number
 }
 
-function loadsOf(capacity: StoredResult | undefined): { single: Load; batch: Load } {
+function readLoads(capacity: StoredResult | undefined): { single: Load; batch: Load } {
   if (capacity === undefined) throw new Error('a result is missing')
   const one = (name: string) => measuredIn(seriesIn(capacity, name), '1 worker')
   return {
@@ -31,7 +31,7 @@ function loadsOf(capacity: StoredResult | undefined): { single: Load; batch: Loa
 }
 
 /** Cost of one record: microseconds of a processor time, else commands or bytes. */
-function costOf({ measured, recordsEach }: Load, name: CostName): number {
+function computeCost({ measured, recordsEach }: Load, name: CostName): number {
   const factor = name.endsWith('Ms') ? 1000 : 1
   return middle(measured, (round: Round) => {
     return (factor * (round[name] ?? Number.NaN)) / ((round['requests'] ?? 0) * recordsEach)
@@ -39,7 +39,7 @@ function costOf({ measured, recordsEach }: Load, name: CostName): number {
 }
 
 /** Scores that one worker gave in a second. */
-function rateOf({ measured, recordsEach }: Load): number {
+function computeRate({ measured, recordsEach }: Load): number {
   return middle(measured, (round) => {
     return (1000 * recordsEach * (round['requests'] ?? 0)) / (round['tookMs'] ?? Number.NaN)
   })
@@ -47,10 +47,10 @@ function rateOf({ measured, recordsEach }: Load): number {
 
 /** What a score costs, by whom. */
 export function capacityCosts(...[capacity]: StoredResult[]): Rows {
-  const { single, batch } = loadsOf(capacity)
+  const { single, batch } = readLoads(capacity)
   const row = (label: string, name: CostName, unit: string) => [
     label,
-    ...[single, batch].map((load) => `${digits(costOf(load, name), 2)}${unit}`),
+    ...[single, batch].map((load) => `${digits(computeCost(load, name), 2)}${unit}`),
   ]
   return [
     ['', 'a single score', 'a record in a batch of 1,000'],
@@ -60,15 +60,15 @@ export function capacityCosts(...[capacity]: StoredResult[]): Rows {
     row('commands of Redis', 'redisCommands', ''),
     row('log on disk with indexes', 'logBytes', ' bytes'),
     row('write-ahead log', 'walBytes', ' bytes'),
-    ['scores a second of one worker', ...[single, batch].map((load) => digits(rateOf(load)))],
+    ['scores a second of one worker', ...[single, batch].map((load) => digits(computeRate(load)))],
   ]
 }
 
 /** What single scores around the clock need, from these costs. */
 export function capacityPlan(...[capacity]: StoredResult[]): Rows {
-  const { single } = loadsOf(capacity)
+  const { single } = readLoads(capacity)
   const rates = [1_000, 100_000, 1_000_000]
-  const cost = (name: CostName) => costOf(single, name)
+  const cost = (name: CostName) => computeCost(single, name)
   const processors = (name: CostName) => (rate: number) => digits((rate * cost(name)) / 1e6, 2)
   const workers = (rate: number) => Math.ceil((rate * cost('serviceCpuMs')) / 1e6 / USED_SHARE)
   const row = (label: string, of: (rate: number) => string) => [label, ...rates.map(of)]

@@ -24,8 +24,8 @@ export function makeSpec(card: Card): object {
       type: f % numericEvery === 0 ? 'numeric' : 'categorical',
       bins: Array.from({ length: bins }, (_, b) => ({
         ...(f % numericEvery === 0
-          ? rangeOf(b, bins)
-          : { value: `${categoryOf(card, f, b)}%,%other ${b}` }),
+          ? readRange(b, bins)
+          : { value: `${findCategory(card, f, b)}%,%other ${b}` }),
         points: 3.5 * b - 9,
       })),
     })),
@@ -38,13 +38,13 @@ export function makeSpec(card: Card): object {
   }
 }
 
-function rangeOf(bin: number, bins: number): { range: string } {
+function readRange(bin: number, bins: number): { range: string } {
   const low = bin === 0 ? '-Infinity' : String(10 * bin)
   const high = bin === bins - 1 ? 'Infinity)' : `${10 * bin + 10}]`
   return { range: `(${low}, ${high}` }
 }
 
-function categoryOf({ categoryChars }: Card, feature: number, bin: number): string {
+function findCategory({ categoryChars }: Card, feature: number, bin: number): string {
   return categoryChars === 15 ? `category ${bin} of ${feature}` : `code ${bin}`
 }
 
@@ -63,7 +63,7 @@ export function makeApplicants(card: Card, count: number): Applicant[] {
     Object.fromEntries(
       Array.from({ length: features }, (_, f) => {
         const bin = Math.floor(random() * bins)
-        const category = random() < 0.5 ? categoryOf(card, f, bin) : `other ${bin}`
+        const category = random() < 0.5 ? findCategory(card, f, bin) : `other ${bin}`
         return [
           `feature_number_${f}`,
           f % numericEvery === 0 ? Math.round(1000 * bins * random()) / 100 : category,

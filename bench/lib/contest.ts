@@ -61,7 +61,7 @@ export async function contest(
       loads[at]?.push(await load(server, contestant.requests, { ...how, seconds: sliceSec }))
     }
     await Promise.all(servers.map((server) => server.stop()))
-    outcomes.push(loads.map(outcomeOf))
+    outcomes.push(loads.map(findOutcome))
   }
   return outcomes
 }
@@ -69,7 +69,7 @@ export async function contest(
 const sum = (loads: readonly Load[], of: (load: Load) => number) =>
   loads.reduce((total, one) => total + of(one), 0)
 
-function outcomeOf(loads: readonly Load[]): Outcome {
+function findOutcome(loads: readonly Load[]): Outcome {
   const requests = sum(loads, (one) => one.requests)
   const seconds = sum(loads, (one) => one.seconds)
   return {
@@ -91,7 +91,7 @@ export function contestRows(
   contestants: readonly Contestant[],
   outcomes: readonly Outcome[][],
 ): Record<string, string>[] {
-  const ratiosOf = (at: number, of: (outcome: Outcome) => number) => {
+  const computeRatios = (at: number, of: (outcome: Outcome) => number) => {
     const ratios = outcomes.map((round) => {
       const [baseline, mine] = [round[0], round[at]]
       return baseline === undefined || mine === undefined ? Number.NaN : of(mine) / of(baseline)
@@ -105,12 +105,12 @@ export function contestRows(
     return {
       '': name,
       'requests/s': shown((outcome) => outcome.requestsPerSec, 0),
-      ratio: ratiosOf(at, (outcome) => outcome.requestsPerSec),
+      ratio: computeRatios(at, (outcome) => outcome.requestsPerSec),
       'CPU µs/request': shown((outcome) => outcome.cpuUs, 1),
-      'CPU ratio': ratiosOf(at, (outcome) => outcome.cpuUs),
+      'CPU ratio': computeRatios(at, (outcome) => outcome.cpuUs),
       'p50 ms': shown((outcome) => outcome.p50Ms, 1),
       'p99 ms': shown((outcome) => outcome.p99Ms, 1),
-      'p99 ratio': ratiosOf(at, (outcome) => outcome.p99Ms),
+      'p99 ratio': computeRatios(at, (outcome) => outcome.p99Ms),
       MB: shown((outcome) => outcome.rssMb, 0),
       'degraded %': shown((outcome) => 100 * outcome.degradedShare, 1),
       spooled: shown((outcome) => outcome.spooledRecords, 0),

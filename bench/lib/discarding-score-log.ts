@@ -1,4 +1,4 @@
-import type { ResultsWriter, ScoreLog } from '../../src/score-log/score-log.ts'
+import type { OnOutcome, ResultsWriter, Score, ScoreLog } from '../../src/log/score-log.ts'
 
 const DISCARDING_WRITER: ResultsWriter = {
   openRow: () => undefined,
@@ -10,11 +10,9 @@ const DISCARDING_WRITER: ResultsWriter = {
 
 /** A score log that stores nothing, to measure what the log costs. */
 export class DiscardingScoreLog implements ScoreLog {
-  begin(): ResultsWriter {
-    return DISCARDING_WRITER
-  }
-
-  end(_facts: unknown, onLogged: (failure: Error | null) => void): void {
-    onLogged(null)
+  append<T>(_facts: unknown, score: Score<T>, onOutcome: OnOutcome<T>): boolean {
+    const scored = score(DISCARDING_WRITER)
+    if (scored !== null) onOutcome(scored.response)
+    return scored !== null
   }
 }

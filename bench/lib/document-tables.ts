@@ -1,5 +1,5 @@
 import { capacityCosts, capacityPlan } from './capacity-tables.ts'
-import { batchFiles, longLog, tracing } from './log-tables.ts'
+import { batchFiles, longLog, neighbours, tracing } from './log-tables.ts'
 import { peersHttp, peersInProcess } from './peer-tables.ts'
 import type { StoredResult } from './results.ts'
 import {
@@ -49,6 +49,7 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
   },
   'batch-files': { scenarios: ['batches'], rows: batchFiles },
   tracing: { scenarios: ['tracing'], rows: tracing },
+  neighbours: { scenarios: ['neighbours'], rows: neighbours },
   'engine-us': {
     scenarios: ['engine'],
     text: (engine) => {
@@ -61,7 +62,7 @@ export const FIGURES: Readonly<Record<string, Figure>> = {
 const MARKED = /<!-- bench:([\w-]+) -->([\s\S]*?)<!-- \/bench -->/g
 
 /** The newest of the stored results of each scenario. */
-export function newestOf(stored: readonly StoredResult[]): Results {
+export function findNewest(stored: readonly StoredResult[]): Results {
   return new Map(stored.map((one) => [one.result.scenario, one]))
 }
 
@@ -93,21 +94,18 @@ export function renderFigures(text: string, results: Results, toRoot: string): s
     const body =
       rows === undefined
         ? (inline?.(...used) ?? '')
-        : `\n${markdown(rows(...used))}\n\n${markdown(sourcesOf(used, toRoot))}\n`
+        : `\n${markdown(rows(...used))}\n\n${linkSources(used, toRoot)}\n`
     return `<!-- bench:${name} -->${body}<!-- /bench -->`
   })
 }
 
-/** Where the figures of a table come from. */
-function sourcesOf(used: readonly StoredResult[], toRoot: string): Rows {
-  const rows = used.map(({ file, result }) => [
-    `[${result.scenario}](${toRoot}${file})`,
-    `\`${result.command}\``,
-    result.commit + (result.hasChanges ? ', with changes' : ''),
-    `Node ${result.node.slice(1)}, ${result.cores} × ${result.processor}`,
-    `load ${result.loadAtStart} before; ${result.besides}`,
-  ])
-  return [['Raw rounds', 'Command', 'Commit', 'Machine', 'What else ran'], ...rows]
+/** Links to the files with the rounds behind a table, which have command, commit and machine. */
+function linkSources(used: readonly StoredResult[], toRoot: string): string {
+  const links = used.map(
+    ({ file, result }) =>
+      `[${result.scenario}](${toRoot}${file})${result.hasChanges ? ' (with changes)' : ''}`,
+  )
+  return `${links.join(', ')}: raw rounds`
 }
 
 function must(stored: StoredResult | undefined): StoredResult {

@@ -10,10 +10,13 @@ const BASELINE = 3.25
 export function explainedSpec(card: object): object {
   // The cards of the bench have features.
   const { features } = card as Declared
-  const codeOf = (index: number) => `R${Math.floor(index / FEATURES_OF_A_CODE)}`
+  const readCode = (index: number) => `R${Math.floor(index / FEATURES_OF_A_CODE)}`
   const texts = features.map((_, index) => [
-    codeOf(index),
-    { en: `Reason ${codeOf(index)} of the benchmark`, es: `Motivo ${codeOf(index)} de la medida` },
+    readCode(index),
+    {
+      en: `Reason ${readCode(index)} of the benchmark`,
+      es: `Motivo ${readCode(index)} de la medida`,
+    },
   ])
   return {
     ...card,
@@ -22,7 +25,7 @@ export function explainedSpec(card: object): object {
     features: features.map((feature, index) => ({
       ...feature,
       label: { en: `Feature ${index}`, es: `Variable ${index}` },
-      reason_code: codeOf(index),
+      reason_code: readCode(index),
       reason_baseline: BASELINE,
     })),
   }

@@ -1,10 +1,11 @@
 import { sql } from 'drizzle-orm'
 import type { CompiledModel } from '../../src/engine/index.ts'
+import { BlockEncoder } from '../../src/log/blocks/block-encoder.ts'
+import { makeInsert } from '../../src/log/blocks/insert-block.ts'
+import { BlockTables } from '../../src/log/blocks/upkeep/block-tables.ts'
+import { writeDrainedSources } from '../../src/log/proof/block-sources.ts'
+import { LogTables } from '../../src/log/retention/partitions.ts'
 import type { Database } from '../../src/platform/db/client.ts'
-import { BlockEncoder } from '../../src/score-log/blocks/block-encoder.ts'
-import { insertOf } from '../../src/score-log/blocks/insert-block.ts'
-import { PostgresBlockTables } from '../../src/score-log/blocks/upkeep/block-tables.ts'
-import { PostgresLogTables } from '../../src/score-log/retention/partitions.ts'
 import type { ScoreRecords } from './logged-scores.ts'
 
 const HOUR_MS = 3_600_000
@@ -31,23 +32,24 @@ export async function fillMonth(order: FillOrder): Promise<number> {
   const startMs = endMs - days * DAY_MS
   const firstDayMs = startMs - (startMs % DAY_MS)
   const starts = Array.from({ length: days + 2 }, (_, day) => firstDayMs + day * DAY_MS)
-  await new PostgresLogTables(db).makePartitions(starts)
+  await new LogTables(db).makePartitions(starts)
   const stepMs = (endMs - startMs) / scores
-  const timeOf = (at: number) => Math.floor(startMs + at * stepMs)
+  const readTime = (at: number) => Math.floor(startMs + at * stepMs)
+  const sources = writeDrainedSources([])
   let blocks = 0
   for (let at = 0; at < scores; ) {
-    const hour = Math.floor(timeOf(at) / HOUR_MS)
+    const hour = Math.floor(readTime(at) / HOUR_MS)
     const encoder = new BlockEncoder(models)
     while (at < scores && encoder.records < MERGED_RECORDS) {
-      if (Math.floor(timeOf(at) / HOUR_MS) !== hour) break
-      encoder.add(records.single(timeOf(at)).payload)
+      if (Math.floor(readTime(at) / HOUR_MS) !== hour) break
+      encoder.add(records.single(readTime(at)).payload)
       at++
     }
     const block = encoder.encode()
-    if (block !== null) await db.execute(insertOf(block, { isSummed: false, sources: null }))
+    if (block !== null) await db.execute(makeInsert(block, { isSummed: false, sources }))
     blocks++
   }
-  const tables = new PostgresBlockTables(db, { compiled: async () => models })
+  const tables = new BlockTables(db, { compiled: async () => models })
   while ((await tables.rollUp()) > 0);
   await db.execute(sql`vacuum analyze score_blocks`)
   return blocks

@@ -12,6 +12,7 @@ import { percentile } from '../../test/support/load/percentile.ts'
 import { freePort } from '../../test/support/servers/free-port.ts'
 import { post, ServiceProcess } from '../../test/support/start/process.ts'
 import type { Round } from './results.ts'
+import { UsageError } from './usage-error.ts'
 
 interface FleetOptions {
   readonly replicas: number
@@ -55,7 +56,7 @@ export class Fleet {
     }
   }
 
-  urlOf(position: number): string {
+  formatUrl(position: number): string {
     return `http://127.0.0.1:${this.ports[position]}`
   }
 
@@ -105,7 +106,7 @@ export class Fleet {
   }
 
   /** Access token of the owner, over a way that may not be there yet. */
-  async signIn(url = this.urlOf(0)): Promise<string> {
+  async signIn(url = this.formatUrl(0)): Promise<string> {
     for (;;) {
       const login = await post(`${url}/api/auth/login`, OWNER).catch(() => null)
       if (login?.status === 200) return String(login.body['access_token'])
@@ -186,6 +187,6 @@ export function outcomeFigures(outcomes: readonly Outcome[], tookMs: number): Ro
 /** Value of a variable that a scenario can't do without. */
 export function needed(name: string): string {
   const value = process.env[name]
-  if (value === undefined) throw new Error(`${name} must be set`)
+  if (value === undefined) throw new UsageError(`${name} must be set`)
   return value
 }

@@ -40,7 +40,7 @@ export async function load(
   options: LoadOptions,
 ): Promise<Load> {
   const before = await server.state()
-  const sent = await loadUrl(server.url, requests, options)
+  const sent = await send(server.url, requests, options)
   const after = await server.state()
   return {
     ...sent,
@@ -53,8 +53,7 @@ export async function load(
 
 type Sent = Pick<Load, 'requests' | 'seconds' | 'p50Ms' | 'p99Ms' | 'loaderCpuMs'>
 
-/** The same against a service that runs anywhere. */
-export async function loadUrl(
+async function send(
   url: string,
   requests: readonly LoadRequest[],
   { connections, seconds, rate }: LoadOptions,
@@ -73,7 +72,7 @@ export async function loadUrl(
   let connected = 0
   // Each connection makes texts of all of its requests: of many it has a share, of few it has all
   // in an order of its own, else all connections would ask for the same at the same time.
-  const requestsOf = (connection: number) => {
+  const listRequests = (connection: number) => {
     if (messages.length > connections) {
       return messages.filter((_, at) => at % connections === connection)
     }
@@ -87,7 +86,7 @@ export async function loadUrl(
     sampleInt: 250,
     ...(rate !== undefined && { overallRate: rate }),
     requests: messages.slice(0, 1),
-    setupClient: (client) => client.setRequests(requestsOf(connected++)),
+    setupClient: (client) => client.setRequests(listRequests(connected++)),
   })
   if (non2xx + errors + timeouts > 0) {
     throw new Error(`void: ${non2xx} refused, ${errors} failed, ${timeouts} not answered in time`)

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { Applicant } from '../../src/engine/index.ts'
-import { type Database, rowsOf } from '../../src/platform/db/client.ts'
-import { RollupSums } from '../../src/rollups/rollup-sums.ts'
-import { encodeByHour } from '../../src/score-log/blocks/encode-blocks.ts'
-import { PostgresBlockTables } from '../../src/score-log/blocks/upkeep/block-tables.ts'
-import { PostgresScoreLogStore } from '../../src/score-log/drain/store.ts'
-import { PostgresLogTables } from '../../src/score-log/retention/partitions.ts'
+import { encodeByHour } from '../../src/log/blocks/encode-blocks.ts'
+import { BlockTables } from '../../src/log/blocks/upkeep/block-tables.ts'
+import { ScoreLogStore } from '../../src/log/drain/store.ts'
+import { LogTables } from '../../src/log/retention/partitions.ts'
+import { type Database, queryRows } from '../../src/platform/db/client.ts'
 import { testModel } from '../../test/support/score-log/record-payloads.ts'
 import { done } from './fleet.ts'
 import { ScoreRecords } from './logged-scores.ts'
@@ -41,7 +40,7 @@ export async function deployOnly(
   const { slug } = deployment as { slug: string }
   const scopes = ['score', 'read']
   const { key } = await done(`${url}/v1/keys`, token, { name: 'bench', scopes })
-  const [row] = await rowsOf<{ id: string; team: string; model: string; spec: string }>(
+  const [row] = await queryRows<{ id: string; team: string; model: string; spec: string }>(
     db,
     sql`select deployments.id, deployments.team_id as team, champion_model_id as model,
         spec::text as spec
@@ -89,11 +88,11 @@ export async function fillLog(
   const startMs = Math.floor(endMs / HOUR_MS) * HOUR_MS - (days * DAY_HOURS - 1) * HOUR_MS
   const dayMs = DAY_HOURS * HOUR_MS
   const partitions = Array.from({ length: days + 1 }, (_, day) => startMs + day * dayMs)
-  await new PostgresLogTables(db).makePartitions(partitions.map((ms) => ms - (ms % dayMs)))
+  await new LogTables(db).makePartitions(partitions.map((ms) => ms - (ms % dayMs)))
   const model = testModel(spec, modelId)
   const models = new Map([[modelId, model.model]])
   const source = { compiled: async () => models }
-  const store = new PostgresScoreLogStore(db, 'bench', source)
+  const store = new ScoreLogStore(db, source)
   const scored = { ...model, specSha256 }
   const records = new ScoreRecords(scored, applicants, { teamId, deploymentId })
   const stepMs = (endMs - startMs) / scores
@@ -114,16 +113,10 @@ export async function fillLog(
       if (at % PROGRESS_EVERY === 0) console.log(`${at} of ${scores} scores are stored`)
     }
     const stored = encodeByHour(payloads, models)
-    await store.appendNew({
-      portions: [],
-      sums: new RollupSums(),
-      blocks: stored,
-      position: null,
-      erasures: 0,
-    })
+    await store.appendNew({ blocks: stored, position: null, erasures: 0 })
     blocks += stored.length
   }
-  const tables = new PostgresBlockTables(db, source)
+  const tables = new BlockTables(db, source)
   while ((await tables.rollUp()) > 0);
   await db.execute(sql`vacuum analyze score_blocks`)
   return { seconds: (performance.now() - startedMs) / 1_000, blocks }

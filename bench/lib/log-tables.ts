@@ -151,3 +151,27 @@ export function tracing(stored?: StoredResult): Rows {
   const heads = ['rounds', 'requests/s', 'throughput', 'processor time', 'p99']
   return [['Against tracing off', ...heads], ...rows]
 }
+
+/** One team's heaviest work beside another team's single scores. */
+export function neighbours(result: StoredResult): Rows {
+  const rows = seriesIn(result, 'neighbours').measured.map((step) => {
+    const seen = (name: string) => digits(middle(step, field(name)))
+    const seconds = digits(middle(step, field('stepMs')) / 1_000)
+    const beside = ['quietP99Ms', 'p50Ms', 'p99Ms', 'maxMs', 'turnMs', 'grownMb', 'stepMb'].map(
+      seen,
+    )
+    return [step.name, seconds, ...beside]
+  })
+  const head = [
+    'Step',
+    's',
+    'quiet p99, ms',
+    'p50',
+    'p99',
+    'max',
+    'longest turn',
+    'grown MB',
+    'by this step',
+  ]
+  return [head, ...rows]
+}

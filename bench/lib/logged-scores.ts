@@ -1,11 +1,11 @@
 import type { Applicant } from '../../src/engine/index.ts'
-import { newId } from '../../src/platform/ids/ids.ts'
 import {
   FIXED_FACTS_BYTES,
   HEAD_AT,
   LATENCY_AT,
   SCORED_AT,
-} from '../../src/score-log/record/record-v4.ts'
+} from '../../src/log/record/record-v4.ts'
+import { newId } from '../../src/platform/ids/ids.ts'
 import { recordPayload, type TestModel } from '../../test/support/score-log/record-payloads.ts'
 import { type Card, makeApplicants } from './card.ts'
 
@@ -66,7 +66,7 @@ export class ScoreRecords {
         ...names,
         models,
         ...(withReferences && { reference: '0'.repeat(REFERENCE_DIGITS) }),
-        rows: [{ id: null, results: models.map((one) => one.resultOf(applicant)) }],
+        rows: [{ id: null, results: models.map((one) => one.makeResult(applicant)) }],
       }),
     )
   }
@@ -99,7 +99,7 @@ export function batchRecord(
 ): Buffer {
   const rows = applicants.map((applicant, index) => ({
     id: `application ${index}`,
-    results: [model.resultOf(applicant)],
+    results: [model.makeResult(applicant)],
   }))
   return recordPayload({ models: [model], rows, scoredAtMs, isBatch: true })
 }

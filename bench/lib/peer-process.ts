@@ -35,7 +35,7 @@ export class PeerProcess {
     child.stderr.on('data', (text) => {
       complaint = (complaint + text).slice(-ERROR_CHARS_MAX)
     })
-    const lines = linesOf(createInterface({ input: child.stdout }), () => complaint)
+    const lines = formatLines(createInterface({ input: child.stdout }), () => complaint)
     await lines.next()
     return new PeerProcess(child, lines, performance.now() - started)
   }
@@ -66,7 +66,10 @@ export class PeerProcess {
   }
 }
 
-async function* linesOf(lines: Interface, complaint: () => string): AsyncGenerator<string, never> {
+async function* formatLines(
+  lines: Interface,
+  complaint: () => string,
+): AsyncGenerator<string, never> {
   for await (const line of lines) yield line
   throw new Error(`a peer has ended: ${complaint()}`)
 }

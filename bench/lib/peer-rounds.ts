@@ -100,17 +100,17 @@ class Running {
 }
 
 async function compareAll(running: readonly Running[]): Promise<void> {
-  const wanted = await resultsOf(running[0])
+  const wanted = await readResults(running[0])
   for (const one of running.slice(1)) {
-    for (const [index, found] of (await resultsOf(one)).entries()) {
-      const difference = differenceOf(found, wanted[index])
+    for (const [index, found] of (await readResults(one)).entries()) {
+      const difference = computeDifference(found, wanted[index])
       if (difference === null) continue
       throw new Error(`void: ${one.peer.name} differs for applicant ${index}: ${difference}`)
     }
   }
 }
 
-async function resultsOf(running: Running | undefined): Promise<readonly PeerResult[]> {
+async function readResults(running: Running | undefined): Promise<readonly PeerResult[]> {
   const { results = [] } = (await running?.process.ask<{ results: PeerResult[] }>({
     do: 'results',
   })) ?? { results: [] }
@@ -118,7 +118,7 @@ async function resultsOf(running: Running | undefined): Promise<readonly PeerRes
   return results
 }
 
-function differenceOf(found: PeerResult, wanted: PeerResult | undefined): string | null {
+function computeDifference(found: PeerResult, wanted: PeerResult | undefined): string | null {
   if (found.score !== wanted?.score) return `score ${found.score}, not ${wanted?.score}`
   if (found.pd !== undefined && Math.abs(found.pd - (wanted.pd ?? 0)) > PD_DIFFERENCE_MAX) {
     return `pd ${found.pd}, not ${wanted.pd}`

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const pathOf = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
-const PYTHON = pathOf('peers/python/.venv/bin/python')
-const CLASSES = pathOf('peers/java/target/classes')
-const JARS = pathOf('peers/java/target/lib')
+const formatPath = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
+const PYTHON = formatPath('peers/python/.venv/bin/python')
+const CLASSES = formatPath('peers/java/target/classes')
+const JARS = formatPath('peers/java/target/lib')
 
 /** The files that each program reads. */
 export interface PeerFiles {
@@ -32,11 +32,17 @@ export interface Peer {
 const nodePeer = (name: string, module: string, file: string, ...more: string[]): Peer => ({
   name,
   answers: 'score, points',
-  command: ({ spec, applicants }) => [process.execPath, pathOf(file), spec, applicants, ...more],
+  command: ({ spec, applicants }) => [
+    process.execPath,
+    formatPath(file),
+    spec,
+    applicants,
+    ...more,
+  ],
   atOnce: [1],
   serves: false,
   missing: () =>
-    existsSync(pathOf(`peers/node/node_modules/${module}`))
+    existsSync(formatPath(`peers/node/node_modules/${module}`))
       ? null
       : 'npm install --no-package-lock --prefix bench/peers/node',
 })
@@ -44,7 +50,7 @@ const nodePeer = (name: string, module: string, file: string, ...more: string[])
 const pythonPeer = (library: string, peer: Omit<Peer, 'command' | 'missing'>): Peer => ({
   ...peer,
   command: ({ spec, applicants }) => [
-    ...[PYTHON, pathOf('peers/python/peer.py'), spec, applicants, library],
+    ...[PYTHON, formatPath('peers/python/peer.py'), spec, applicants, library],
   ],
   missing: () =>
     existsSync(PYTHON)
@@ -58,7 +64,7 @@ export const PEERS: readonly Peer[] = [
     name: 'Scoreline, engine',
     answers: 'score, pd, grade, bins, points',
     command: ({ spec, applicants }) => [
-      ...[process.execPath, pathOf('lib/scoreline-peer.ts'), spec, applicants],
+      ...[process.execPath, formatPath('lib/scoreline-peer.ts'), spec, applicants],
     ],
     atOnce: [1],
     serves: false,

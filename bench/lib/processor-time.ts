@@ -21,7 +21,7 @@ export function threadsCpuMs(
   processId: number,
 ): ReadonlyMap<string, { readonly name: string; readonly cpuMs: number }> {
   const threads = new Map<string, { name: string; cpuMs: number }>()
-  for (const owner of [String(processId), ...childrenOf(processId)]) {
+  for (const owner of [String(processId), ...findChildren(processId)]) {
     for (const id of namesIn(`/proc/${owner}/task`)) {
       const directory = `/proc/${owner}/task/${id}`
       const fields = statFields(`${directory}/stat`)
@@ -34,7 +34,8 @@ export function threadsCpuMs(
   return threads
 }
 
-function childrenOf(processId: number): string[] {
+/** Ids of the processes that a process started and that still run. */
+export function findChildren(processId: number): string[] {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return all.filter((id) => Number(statFields(`/proc/${id}/stat`)?.[1]) === processId)
 }

@@ -19,7 +19,7 @@ export function report(
 }
 
 /** The raw rounds of a contest, by contestant. */
-export function seriesOf(
+export function readSeries(
   name: string,
   contestants: readonly { readonly name: string }[],
   rounds: readonly Outcome[][],

@@ -1,14 +1,12 @@
 import { openBackends } from './backends.ts'
 import { type Contestant, contest } from './contest.ts'
 import { type BenchOptions, readOptions } from './options.ts'
-import { report, seriesOf } from './report.ts'
+import { readSeries, report } from './report.ts'
 import { type Series, storeResult } from './results.ts'
 import { prepareScoreBench, type ScoreBench } from './score-bench.ts'
-import { runTarget } from './target.ts'
 
 interface ScoreContest {
   readonly name: string
-  readonly kind: 'single' | 'batch'
   /** Unless the caller says otherwise. */
   readonly connections: number
   readonly deployments?: number
@@ -21,7 +19,7 @@ interface ScoreContest {
 
 /**
  * Plays contests of ways to answer score requests, each on servers and data of its own, prints what
- * they gave and stores their rounds. Against a service that runs already it prints only.
+ * they gave and stores their rounds.
  */
 export async function playScoreContests(
   scenario: string,
@@ -31,23 +29,18 @@ export async function playScoreContests(
   const series: Series[] = []
   const payload: Record<string, unknown> = {}
   for (const one of contests) {
-    const { name, kind, connections, deployments = 1, keys = 1, sample, contestants } = one
+    const { name, connections, deployments = 1, keys = 1, sample, contestants } = one
     const options = readOptions(args, connections)
-    if (options.target !== null) {
-      await runTarget(options, options.target, kind)
-      continue
-    }
     const shape = { deployments, keys, ...(sample !== undefined && { sample }) }
     await withBench(options, shape, async (bench) => {
       const all = contestants(bench)
       const rounds = await contest(all, options.contest)
       report(name, all, rounds, options)
-      series.push(seriesOf(name, all, rounds))
+      series.push(readSeries(name, all, rounds))
     })
     const { card, batchRecords } = options
     payload[name] = { card, deployments, keys, batchRecords, ...options.contest }
   }
-  if (series.length === 0) return
   storeResult(scenario, payload, series, readOptions(args, 1).jsonFile)
 }
 

@@ -10,7 +10,7 @@ await servePeer((spec) => {
     result: (applicant) => {
       scoreApplicant(applicant, modelScore)
       const { score, pd, grade } = modelScore
-      const points = checked.spec.features.map((_, feature) => modelScore.pointsOf(feature))
+      const points = checked.spec.features.map((_, feature) => modelScore.readPoints(feature))
       return { score, pd, grade, points }
     },
     run: (applicants, from, count) => {

@@ -8,7 +8,7 @@ export class UnlimitedLimiter implements Limiter {
     onDecision(quota, 0)
   }
 
-  roomOf(_subject: string, quota: number): number {
+  findRoom(_subject: string, quota: number): number {
     return quota
   }
 

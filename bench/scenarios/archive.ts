@@ -15,13 +15,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { sql } from 'drizzle-orm'
-import { openArchive } from '../../src/archive/open.ts'
-import { type Database, rowsOf } from '../../src/platform/db/client.ts'
+import { openArchive } from '../../src/log/archive/open.ts'
+import type { LogReader } from '../../src/log/reading/log-reader.ts'
+import { openLogReader } from '../../src/log/reading/open-reader.ts'
+import { type Database, queryRows } from '../../src/platform/db/client.ts'
 import { openDatabase } from '../../src/platform/db/open.ts'
-import type { LogReader } from '../../src/score-log/reading/log-reader.ts'
-import { openLogReader } from '../../src/score-log/reading/open-reader.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
-import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
+import { startPostgres } from '../lib/backends.ts'
 import { CARD, makeSpec } from '../lib/card.ts'
 import { type Deployed, fillLog } from '../lib/log-fill.ts'
 import { randomApplicants } from '../lib/logged-scores.ts'
@@ -54,7 +54,7 @@ async function deployed(db: Database): Promise<Deployed> {
   await db.execute(
     sql`insert into teams (id, name, created_at) values (${teamId}, 'a team', now())`,
   )
-  const [row] = await rowsOf<{ spec: string }>(
+  const [row] = await queryRows<{ spec: string }>(
     db,
     sql`insert into models (id, team_id, name, version, spec_version, environment, status, spec,
         deployed_by, created_at, updated_at)
@@ -68,7 +68,7 @@ async function deployed(db: Database): Promise<Deployed> {
 }
 
 /** The most memory of this process, with its threads, while it works. */
-async function peakOf(work: () => Promise<void>): Promise<{ seconds: number; peakMiB: number }> {
+async function readPeak(work: () => Promise<void>): Promise<{ seconds: number; peakMiB: number }> {
   let peak = process.memoryUsage().rss
   const timer = setInterval(() => {
     peak = Math.max(peak, process.memoryUsage().rss)
@@ -107,7 +107,7 @@ function billionths(value = 0): bigint {
 
 const root = mkdtempSync(join(tmpdir(), 'bench-archive-'))
 mkdirSync(join(root, 'store'))
-const server = await PostgresServer.start()
+const server = await startPostgres()
 const handle = await openDatabase({
   url: server.url,
   directory: '',
@@ -146,19 +146,18 @@ const archive = await openArchive(
     clock: { epochMs: () => Date.now() + 10 * DAY_MS, monotonicMs: () => performance.now() },
     sharedClock: { nowMs: async () => Date.now() + 10 * DAY_MS },
     log: { info: console.log, warn: console.warn, error: console.error },
-    factsOf: (error) => ({ error }),
   },
 )
 const openAnew = () =>
   openLogReader({ db: handle.db, guarded: (one) => one, ...archive.forReaders })
 const logged = values.keep === undefined ? null : await loggedSums(openAnew().reader)
 const rssBeforeMiB = process.memoryUsage().rss / MIB
-const moved = await peakOf(async () => {
+const moved = await readPeak(async () => {
   if ((await archive.archiver?.run()) !== true) throw new Error('the archive failed')
 })
 const bytes = archive.archiver?.facts.bytes ?? 0
 let seen = 0
-const scanned = await peakOf(async () => {
+const scanned = await readPeak(async () => {
   for await (const portion of openAnew().reader.columns(EVERYTHING)) {
     for (const { wanted } of portion) seen += wanted.length
   }

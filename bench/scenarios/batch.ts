@@ -9,7 +9,6 @@ await playScoreContests(
   [
     {
       name: 'batch',
-      kind: 'batch',
       connections: 4,
       contestants: (bench) => [
         bench.bare('/batch/stringify', bench.batches),

@@ -19,8 +19,7 @@ import { parseArgs, promisify } from 'node:util'
 import autocannon from 'autocannon'
 import { parquetWriteBuffer } from 'hyparquet-writer'
 import { openDatabase } from '../../src/platform/db/open.ts'
-import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
-import { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { startPostgres, startRedis } from '../lib/backends.ts'
 import { CARD, makeSpec } from '../lib/card.ts'
 import { Fleet } from '../lib/fleet.ts'
 import { type Deployed, deployOnly } from '../lib/log-fill.ts'
@@ -59,15 +58,15 @@ type Format = keyof typeof TYPES
 
 const valueAt = (row: number, name: string) => APPLICANTS[row % APPLICANTS.length]?.[name] ?? null
 
-function fileOf(format: Format): Buffer {
+function makeFile(format: Format): Buffer {
   if (format === 'parquet') {
     const columnData = [
-      { name: 'id', type: 'STRING' as const, data: rowsOf((row) => `A-${row}`) },
+      { name: 'id', type: 'STRING' as const, data: queryRows((row) => `A-${row}`) },
       ...SPEC.features.map(({ name, type }) => ({
         name,
         nullable: true,
         type: type === 'numeric' ? ('DOUBLE' as const) : ('STRING' as const),
-        data: rowsOf((row) => valueAt(row, name) ?? undefined),
+        data: queryRows((row) => valueAt(row, name) ?? undefined),
       })),
     ]
     return Buffer.from(parquetWriteBuffer({ columnData, rowGroupSize: 100_000 }))
@@ -86,7 +85,7 @@ function fileOf(format: Format): Buffer {
   return Buffer.concat(parts)
 }
 
-function rowsOf<T>(make: (row: number) => T): T[] {
+function queryRows<T>(make: (row: number) => T): T[] {
   return Array.from({ length: ROWS }, (_, row) => make(row))
 }
 
@@ -191,10 +190,10 @@ async function round(format: Format, servers: Servers): Promise<Round> {
   const handle = await openDatabase({ url: fleet.databaseUrl, directory: '', onCrash })
   const directory = await mkdtemp(join(tmpdir(), 'bench-batches-'))
   try {
-    const url = fleet.urlOf(0)
+    const url = fleet.formatUrl(0)
     const deployed = await deployOnly(url, await fleet.signIn(), handle.db, SPEC)
     const service = { url, deployed }
-    const bytes = fileOf(format)
+    const bytes = makeFile(format)
     const file = join(directory, `applicants.${format}`)
     await writeFile(file, bytes)
     const processId = fleet.replicas[0]?.child.pid ?? 0
@@ -265,8 +264,8 @@ function watchBatchThread(processId: number) {
   }
 }
 
-const server = await PostgresServer.start()
-const redis = await RedisServer.start()
+const server = await startPostgres()
+const redis = await startRedis()
 try {
   const servers = { serverUrl: server.url, redisUrl: redis.url, postgresId: server.processId }
   const rounds: Record<Format, Round[]> = { csv: [], ndjson: [], parquet: [] }

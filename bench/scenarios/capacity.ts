@@ -8,7 +8,7 @@
  * and takes its share of the machine, which is stated: with two processors, two workers can't have
  * both.
  *
- *   node bench/scenarios/capacity.ts [--rounds 3] [--seconds 10] [--workers 1,2] [--connections 32]
+ *   npm run bench -- capacity [--rounds 3] [--seconds 10] [--workers 1,2] [--connections 32]
  *
  * Needs the programs of PostgreSQL and Redis, of which it starts its own.
  */
@@ -17,8 +17,7 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { median } from '../../test/support/load/percentile.ts'
-import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
-import { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { startPostgres, startRedis } from '../lib/backends.ts'
 import { CARD, makeApplicants, makeSpec } from '../lib/card.ts'
 import { type Costs, costsSoFar, difference } from '../lib/costs.ts'
 import { deployed, Fleet } from '../lib/fleet.ts'
@@ -60,7 +59,7 @@ interface Load {
   readonly connections: number
 }
 
-function bodiesOf(load: LoadName): string[] {
+function readBodies(load: LoadName): string[] {
   const applicants = makeApplicants(CARD, APPLICANTS)
   if (load === 'single') return applicants.map((applicant) => JSON.stringify(applicant))
   return Array.from({ length: APPLICANTS / BATCH_RECORDS }, (_, batch) => {
@@ -101,13 +100,13 @@ async function drained(url: string): Promise<void> {
 }
 
 async function playRound(workers: number): Promise<Record<LoadName, Round>> {
-  const database = await PostgresServer.start()
-  const redis = await RedisServer.start()
+  const database = await startPostgres()
+  const redis = await startRedis()
   try {
     const servers = { serverUrl: database.url, redisUrl: redis.url }
     const fleet = await Fleet.start({ replicas: 1, ...servers, env: { WORKERS: `${workers}` } })
     try {
-      const url = fleet.urlOf(0)
+      const url = fleet.formatUrl(0)
       const target = await deployed(url, await fleet.signIn(), makeSpec(CARD))
       const measured = { url, databaseUrl: fleet.databaseUrl, database, redis }
       const play = async (load: Load): Promise<Round> => {
@@ -123,13 +122,13 @@ async function playRound(workers: number): Promise<Record<LoadName, Round>> {
       return {
         single: await play({
           ...target,
-          bodies: bodiesOf('single'),
+          bodies: readBodies('single'),
           connections: Number(values.connections),
         }),
         batch: await play({
           ...target,
           url: `${target.url}/batch`,
-          bodies: bodiesOf('batch'),
+          bodies: readBodies('batch'),
           connections: BATCH_CONNECTIONS,
         }),
       }
@@ -142,7 +141,7 @@ async function playRound(workers: number): Promise<Record<LoadName, Round>> {
   }
 }
 
-function rowOf(rounds: readonly Round[], perRequest: number): Record<string, unknown> {
+function readRow(rounds: readonly Round[], perRequest: number): Record<string, unknown> {
   const middle = (of: (round: Round) => number, digits = 0) => {
     return Number(median(rounds.map(of)).toFixed(digits))
   }
@@ -181,7 +180,7 @@ for (const load of ['single', 'batch'] as const) {
   for (const [workers, rounds] of all) {
     const name = `${load}, ${workers} ${workers === 1 ? 'worker' : 'workers'}`
     const records = load === 'batch' ? BATCH_RECORDS : 1
-    table[name] = rowOf(
+    table[name] = readRow(
       rounds.map((one) => one[load]),
       records,
     )

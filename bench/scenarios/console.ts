@@ -9,7 +9,6 @@ await playScoreContests(
   [
     {
       name: 'console',
-      kind: 'single',
       connections: 64,
       contestants: (bench) => [
         bench.service('no page', bench.singles),

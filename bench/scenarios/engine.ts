@@ -5,7 +5,13 @@
  * median of the rounds and the spread from the 5th to the 95th percentile.
  */
 
-import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../src/engine/index.ts'
+import {
+  checkSpec,
+  compileModel,
+  finishSteps,
+  ModelScore,
+  scoreApplicant,
+} from '../../src/engine/index.ts'
 import { Utf8Writer } from '../../src/platform/bytes/utf8-writer.ts'
 import { ResponseParts } from '../../src/scoring/response.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
@@ -63,7 +69,7 @@ function scoringCase(name: string, card: Card): Case {
 function main(): void {
   const { spec, model } = compiled(CARD)
   const modelScore = new ModelScore(model)
-  const answer = new ResponseParts(model)
+  const answer = finishSteps(ResponseParts.make(model))
   let into = new Utf8Writer(Buffer.allocUnsafe(answer.batchBytes(APPLICANTS, FORM)))
   const applicants = makeApplicants(CARD, APPLICANTS)
   const texts = applicants.map((applicant) => JSON.stringify(applicant))
@@ -127,11 +133,11 @@ function main(): void {
     console.log(name.padEnd(58) + columns.join(''))
   }
   storeResult('engine', { card: CARD, applicants: APPLICANTS, warmUpRounds: WARM_UP_ROUNDS }, [
-    { name: 'engine', measured: [...cases, last, alone].map(measuredOf) },
+    { name: 'engine', measured: [...cases, last, alone].map(readMeasured) },
   ])
 }
 
-function measuredOf({ name, nsPerApplicant }: Case): Measured {
+function readMeasured({ name, nsPerApplicant }: Case): Measured {
   return { name, rounds: nsPerApplicant.map((ns) => ({ ns: Math.round(10 * ns) / 10 })) }
 }
 

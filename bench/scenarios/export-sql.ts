@@ -2,6 +2,8 @@
 // `npm run bench -- export-sql`. BENCH_ROWS is the number of random applicants, 1,000,000 unless
 // set; BENCH_DATABASE_URL adds a PostgreSQL server to DuckDB; BENCH_REASONS adds so many columns of
 // reasons.
+
+import { writeSql } from '../../src/cards/export/sql/sql.ts'
 import {
   compileModel,
   compileReasons,
@@ -10,10 +12,9 @@ import {
   type ScorecardSpec,
   scoreApplicant,
 } from '../../src/engine/index.ts'
-import { writeSql } from '../../src/export/sql/sql.ts'
 import { sampleSpec } from '../../test/support/cards/cards.ts'
 import { edgeValues, type NaiveFeature } from '../../test/support/naive/naive-evaluator.ts'
-import { answerOf, reasonsOf } from '../../test/support/suites/exported.ts'
+import { findReasons, makeAnswer } from '../../test/support/suites/exported.ts'
 import {
   type AnswerRow,
   type Cell,
@@ -111,7 +112,7 @@ async function measure(name: string, engine: SqlEngine, card: ScorecardSpec): Pr
         Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])),
         modelScore,
       )
-      const wanted = { ...answerOf(modelScore), ...reasonsOf(modelScore, finder, REASONS) }
+      const wanted = { ...makeAnswer(modelScore), ...findReasons(modelScore, finder, REASONS) }
       if (sameRow(answer, wanted)) equal++
     }
   }

@@ -12,13 +12,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
+import { openBlock } from '../../src/log/blocks/block-decoder.ts'
+import { BlockReader } from '../../src/log/blocks/block-store.ts'
 import type { Database } from '../../src/platform/db/client.ts'
 import { openDatabase } from '../../src/platform/db/open.ts'
-import { openBlock } from '../../src/score-log/blocks/block-decoder.ts'
-import { PostgresBlockReader } from '../../src/score-log/blocks/block-store.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
-import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
-import { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { startPostgres, startRedis } from '../lib/backends.ts'
 import { CARD, makeSpec } from '../lib/card.ts'
 import { Fleet } from '../lib/fleet.ts'
 import { type Deployed, deployOnly, type Filled, fillLog } from '../lib/log-fill.ts'
@@ -103,7 +102,7 @@ async function countByBin(db: Database, deploymentId: string) {
   const counts: Float64Array[] = []
   let scores = 0
   const query = { deploymentId, fromMs: -Infinity, toMs: Infinity, order: 'oldest' } as const
-  for await (const stored of new PostgresBlockReader(db).blocksIn(query)) {
+  for await (const stored of new BlockReader(db).blocksIn(query)) {
     for (const group of openBlock(stored).groups) {
       if (group.deploymentId !== deploymentId) continue
       scores += group.rows
@@ -157,8 +156,8 @@ async function beside(url: string, { slug, key }: Deployed, ids: readonly string
   }
 }
 
-const server = await PostgresServer.start()
-const redis = await RedisServer.start()
+const server = await startPostgres()
+const redis = await startRedis()
 try {
   const servers = { serverUrl: server.url, redisUrl: redis.url }
   const fleet = await Fleet.start({ replicas: 1, ...servers })
@@ -167,7 +166,7 @@ try {
   }
   const handle = await openDatabase({ url: fleet.databaseUrl, directory: '', onCrash })
   try {
-    const url = fleet.urlOf(0)
+    const url = fleet.formatUrl(0)
     const deployed = await deployOnly(url, await fleet.signIn(), handle.db, SPEC)
     const filled = await fill(handle.db, deployed)
     console.log(`${SCORES} scores in ${filled.blocks} blocks, ${filled.seconds.toFixed(0)} s`)

@@ -16,16 +16,17 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../../src/platform/db/client.ts'
+import { BlockTables } from '../../src/log/blocks/upkeep/block-tables.ts'
+import { ScoreLogStore } from '../../src/log/drain/store.ts'
+import type { ModelSource } from '../../src/log/record/model-source.ts'
+import { readRecordV4 } from '../../src/log/record/record-v4.ts'
+import { LogTables } from '../../src/log/retention/partitions.ts'
+import { type Database, queryRows } from '../../src/platform/db/client.ts'
 import { openDatabase } from '../../src/platform/db/open.ts'
-import { PostgresBlockTables } from '../../src/score-log/blocks/upkeep/block-tables.ts'
-import { PostgresScoreLogStore } from '../../src/score-log/drain/store.ts'
-import type { ModelSource } from '../../src/score-log/record/model-source.ts'
-import { readRecordV4 } from '../../src/score-log/record/record-v4.ts'
-import { PostgresLogTables } from '../../src/score-log/retention/partitions.ts'
 import { testModel } from '../../test/support/score-log/record-payloads.ts'
-import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
-import { RedisServer } from '../../test/support/servers/redis-server.ts'
+import type { PostgresServer } from '../../test/support/servers/postgres-server.ts'
+import type { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { startPostgres, startRedis } from '../lib/backends.ts'
 import { CARD, makeSpec } from '../lib/card.ts'
 import { done, Fleet } from '../lib/fleet.ts'
 import { batchRecord, randomApplicants, ScoreRecords } from '../lib/logged-scores.ts'
@@ -60,8 +61,8 @@ interface Sizes {
   readonly blocks: number
 }
 
-async function sizesOf(db: Database): Promise<Sizes> {
-  const [row] = await rowsOf<Sizes>(
+async function computeSizes(db: Database): Promise<Sizes> {
+  const [row] = await queryRows<Sizes>(
     db,
     sql`select (select coalesce(sum(pg_total_relation_size(inhrelid)), 0) from pg_inherits
           where inhparent = 'score_blocks'::regclass)::float8
@@ -79,10 +80,10 @@ async function store(server: PostgresServer, kind: Kind, rate: number): Promise<
   await db.execute(sql`truncate score_blocks, score_sums, score_rollups`)
   // The hour before the last one, which is over.
   const startMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 2 * HOUR_MS
-  await new PostgresLogTables(db).makePartitions([startMs - (startMs % (24 * HOUR_MS))])
-  const before = await sizesOf(db)
+  await new LogTables(db).makePartitions([startMs - (startMs % (24 * HOUR_MS))])
+  const before = await computeSizes(db)
   const cpuBeforeMs = processesCpuMs(server.processId)
-  const log = new PostgresScoreLogStore(db, 'bench', SOURCE)
+  const log = new ScoreLogStore(db, SOURCE)
   const perRequest = kind === 'singles' ? 1 : BATCH_APPLICANTS
   const requestsABlock = Math.max(1, Math.round((rate * DRAIN_SEC) / perRequest))
   const requests = Math.min(SCORES / perRequest, (3_600 * rate) / perRequest)
@@ -96,29 +97,29 @@ async function store(server: PostgresServer, kind: Kind, rate: number): Promise<
       const payload =
         kind === 'singles'
           ? records.single(atMs).payload
-          : batchRecord(MODEL, applicantsOf(at + place), atMs)
+          : batchRecord(MODEL, listApplicants(at + place), atMs)
       spoolBytes += payload.length + 12
-      return { record: readRecordV4(payload), served: null }
+      return readRecordV4(payload)
     })
     await log.append(batch)
   }
   const scores = requests * perRequest
-  const drained = await sizesOf(db)
+  const drained = await computeSizes(db)
   const cpuDrainedMs = processesCpuMs(server.processId)
-  const tables = new PostgresBlockTables(db, SOURCE)
+  const tables = new BlockTables(db, SOURCE)
   while ((await tables.rollUp()) > 0);
   while ((await tables.merge(Date.now())) > 0);
-  const merged = await sizesOf(db)
+  const merged = await computeSizes(db)
   const cpuMergedMs = processesCpuMs(server.processId)
   await tables.dropSuperseded(Date.now() + HOUR_MS)
-  const [rest] = await rowsOf<{ disk: number }>(
+  const [rest] = await queryRows<{ disk: number }>(
     db,
     sql`select sum(octet_length(data) + 200)::float8 as disk from score_blocks`,
   )
   // As the next vacuum leaves the day once its rows are rewritten; the room is used again.
   await db.execute(sql`vacuum full score_blocks`)
   await db.execute(sql`vacuum full score_sums`)
-  const compact = await sizesOf(db)
+  const compact = await computeSizes(db)
   await handle.close()
   return {
     scores,
@@ -135,7 +136,7 @@ async function store(server: PostgresServer, kind: Kind, rate: number): Promise<
   }
 }
 
-function applicantsOf(batch: number): typeof APPLICANTS {
+function listApplicants(batch: number): typeof APPLICANTS {
   const from = (batch * BATCH_APPLICANTS) % APPLICANTS.length
   return APPLICANTS.slice(from, from + BATCH_APPLICANTS)
 }
@@ -145,7 +146,7 @@ async function live(server: PostgresServer, redis: RedisServer, kind: Kind): Pro
   const servers = { serverUrl: server.url, redisUrl: redis.url }
   const fleet = await Fleet.start({ replicas: 1, ...servers })
   try {
-    const url = fleet.urlOf(0)
+    const url = fleet.formatUrl(0)
     const token = await fleet.signIn()
     const order = { spec: makeSpec(CARD), environment: 'production', auto_deploy: true }
     const { deployment } = await done(`${url}/v1/models/deploy`, token, order)
@@ -153,7 +154,7 @@ async function live(server: PostgresServer, redis: RedisServer, kind: Kind): Pro
     const { key } = await done(`${url}/v1/keys`, token, { name: 'bench' })
     const perRequest = kind === 'singles' ? 1 : BATCH_APPLICANTS
     const bodies = Array.from({ length: 200 }, (_, batch) => {
-      const records = applicantsOf(batch).map((one, id) => ({ ...one, id }))
+      const records = listApplicants(batch).map((one, id) => ({ ...one, id }))
       return JSON.stringify(kind === 'singles' ? APPLICANTS[batch] : { records })
     })
     const send = (duration: number) =>
@@ -223,8 +224,8 @@ function rounded(figures: Figures): Figures {
 
 const stored: Measured[] = []
 const loaded: Measured[] = []
-const server = await PostgresServer.start()
-const redis = await RedisServer.start()
+const server = await startPostgres()
+const redis = await startRedis()
 try {
   for (const kind of ['singles', 'batches'] as const) {
     for (const rate of RATES) {

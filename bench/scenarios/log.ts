@@ -12,13 +12,12 @@ const contestants = (of: (bench: ScoreBench) => readonly LoadRequest[]) => (benc
 ]
 const singles = contestants((bench) => bench.singles)
 const batches = contestants((bench) => bench.batches)
-const single = { kind: 'single', contestants: singles } as const
 await playScoreContests(
   'log',
   [
-    { ...single, name: 'single', connections: 64 },
-    { name: 'batch', kind: 'batch', connections: 4, contestants: batches },
-    { ...single, name: 'calm', connections: 4 },
+    { name: 'single', connections: 64, contestants: singles },
+    { name: 'batch', connections: 4, contestants: batches },
+    { name: 'calm', connections: 4, contestants: singles },
   ],
   process.argv.slice(2),
 )

@@ -21,7 +21,6 @@ await playScoreContests(
   [
     {
       name: 'mixed',
-      kind: 'single',
       connections: CONNECTIONS,
       contestants: (bench) => [
         bench.service('no batches', bench.singles),

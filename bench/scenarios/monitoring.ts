@@ -15,12 +15,11 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../../src/platform/db/client.ts'
+import { type Database, queryRows } from '../../src/platform/db/client.ts'
 import { openDatabase } from '../../src/platform/db/open.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
 import { testModel } from '../../test/support/score-log/record-payloads.ts'
-import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
-import { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { startPostgres, startRedis } from '../lib/backends.ts'
 import { CARD, makeSpec } from '../lib/card.ts'
 import { fillMonth } from '../lib/filled-log.ts'
 import { done, Fleet } from '../lib/fleet.ts'
@@ -99,7 +98,7 @@ async function deploy(url: string, token: string, db: Database): Promise<Deploye
   })
   const scopes = ['score', 'read']
   const { key } = await done(`${url}/v1/keys`, token, { name: 'bench', scopes })
-  const [row] = await rowsOf<{ id: string; team: string; model: string; challenger: string }>(
+  const [row] = await queryRows<{ id: string; team: string; model: string; challenger: string }>(
     db,
     sql`select d.id, d.team_id as team, d.champion_model_id as model, c.id as challenger
       from deployments d join challengers c on c.deployment_id = d.id`,
@@ -132,7 +131,7 @@ async function fill(db: Database, deployed: Deployed): Promise<number> {
 }
 
 /** The reports of the pages, by what they are called in the result. */
-function reportsOf({ slug, challengerId }: Deployed): Readonly<Record<string, string>> {
+function readReports({ slug, challengerId }: Deployed): Readonly<Record<string, string>> {
   const path = `/v1/deployments/${slug}`
   const swap = `${path}/swap-set?challenger_id=${challengerId}&cutoff=${CUTOFF}`
   return {
@@ -154,7 +153,7 @@ async function measure(url: string, deployed: Deployed): Promise<Measured[]> {
     if (!answer.ok) throw new Error(`void: ${path} was answered ${answer.status}`)
     if (found.n !== undefined && found.n !== SCORES) throw new Error(`void: ${found.n} counted`)
   }
-  const reports = reportsOf(deployed)
+  const reports = readReports(deployed)
   const all = { 'all reports at once': Object.values(reports) }
   const measured = Object.entries({ ...reports, ...all }).map(([name, paths]) => ({
     name,
@@ -194,7 +193,7 @@ async function beside(url: string, deployed: Deployed) {
   const ending = new AbortController()
   const counts = { reports: 0, refused: 0 }
   const look = async (seat: number) => {
-    const paths = Object.values(reportsOf(deployed))
+    const paths = Object.values(readReports(deployed))
     for (let turn = seat; !ending.signal.aborted; turn++) {
       const path = paths[turn % paths.length] ?? ''
       const answer = await fetch(url + path, { headers }).catch(() => null)
@@ -219,8 +218,8 @@ async function beside(url: string, deployed: Deployed) {
   }
 }
 
-const server = await PostgresServer.start()
-const redis = await RedisServer.start()
+const server = await startPostgres()
+const redis = await startRedis()
 try {
   const fleet = await Fleet.start({ replicas: 1, serverUrl: server.url, redisUrl: redis.url })
   const onCrash = (error: Error) => {
@@ -228,7 +227,7 @@ try {
   }
   const handle = await openDatabase({ url: fleet.databaseUrl, directory: '', onCrash })
   try {
-    const url = fleet.urlOf(0)
+    const url = fleet.formatUrl(0)
     const deployed = await deploy(url, await fleet.signIn(), handle.db)
     const blocks = await fill(handle.db, deployed)
     console.log(`${SCORES} scores by two models in ${blocks} blocks`)

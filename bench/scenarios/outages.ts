@@ -4,7 +4,7 @@
  * says nothing) and restarted. At the end of each outage the answers are compared with the score
  * log.
  *
- *   node bench/scenarios/outages.ts [--clients 8] [--before 10] [--outage 20] [--after 10]
+ *   npm run bench -- outages [--clients 8] [--before 10] [--outage 20] [--after 10]
  *     [--servers postgres,redis] [--ways killed,stopped,restarted]
  *
  * Needs the programs of PostgreSQL and Redis, of which it starts its own. All share the machine:
@@ -18,8 +18,9 @@ import {
   type Outcome,
   startClients,
 } from '../../test/support/load/load-clients.ts'
-import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
-import { RedisServer } from '../../test/support/servers/redis-server.ts'
+import type { PostgresServer } from '../../test/support/servers/postgres-server.ts'
+import type { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { startPostgres, startRedis } from '../lib/backends.ts'
 import { Fleet, outcomeFigures, outcomeRow, sampleRequest } from '../lib/fleet.ts'
 import { type Measured, storeResult } from '../lib/results.ts'
 
@@ -99,7 +100,7 @@ class Watch {
 
   async start(loadRequest: LoadRequest, token: string): Promise<void> {
     for (const position of this.fleet.ports.keys()) {
-      const url = this.fleet.urlOf(position) + new URL(loadRequest.url).pathname
+      const url = this.fleet.formatUrl(position) + new URL(loadRequest.url).pathname
       const note = (outcome: Outcome) => void this.scores[this.phase].push(outcome)
       this.stops.push(await startClients(clients / 2, { ...loadRequest, url }, note, PAUSES))
     }
@@ -108,7 +109,7 @@ class Watch {
       while (isOn) {
         const startedAtMs = performance.now()
         const { phase } = this
-        const response = await fetch(`${this.fleet.urlOf(1)}/v1/models`, {
+        const response = await fetch(`${this.fleet.formatUrl(1)}/v1/models`, {
           headers: { authorization: `Bearer ${token}` },
         }).catch(() => null)
         await response?.arrayBuffer()
@@ -152,18 +153,18 @@ async function reconcile(fleet: Fleet, answered: number): Promise<string> {
 
 async function play(
   name: string,
-  faultOf: (servers: { database: PostgresServer; redis: RedisServer }) => Fault | undefined,
+  findFault: (servers: { database: PostgresServer; redis: RedisServer }) => Fault | undefined,
 ): Promise<void> {
-  const database = await PostgresServer.start()
-  const redis = await RedisServer.start()
+  const database = await startPostgres()
+  const redis = await startRedis()
   try {
-    const fault = faultOf({ database, redis })
+    const fault = findFault({ database, redis })
     if (fault === undefined) throw new Error(`there is no outage ${name}`)
     const servers = { serverUrl: database.url, redisUrl: redis.url }
     const fleet = await Fleet.start({ replicas: 2, ...servers, env: ENV })
     try {
       const token = await fleet.signIn()
-      const loadRequest = await sampleRequest(fleet.urlOf(0), token)
+      const loadRequest = await sampleRequest(fleet.formatUrl(0), token)
       const watch = new Watch(fleet)
       await watch.start(loadRequest, token)
       // Nobody's latency is that of code which is not compiled yet.

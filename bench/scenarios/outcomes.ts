@@ -12,8 +12,7 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { openDatabase } from '../../src/platform/db/open.ts'
-import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
-import { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { startPostgres, startRedis } from '../lib/backends.ts'
 import { CARD, makeSpec } from '../lib/card.ts'
 import { Fleet } from '../lib/fleet.ts'
 import { type Deployed, deployOnly, fillLog } from '../lib/log-fill.ts'
@@ -61,7 +60,7 @@ const FORMATS = {
 type Format = keyof typeof FORMATS
 
 /** The file, by the time of the scores or shuffled. */
-function fileOf(format: Format, ids: readonly string[]): Buffer {
+function makeFile(format: Format, ids: readonly string[]): Buffer {
   const { head, line } = FORMATS[format]
   const order = Uint32Array.from(ids, (_, index) => index)
   if (values.order === 'random') {
@@ -168,7 +167,7 @@ async function round(format: Format, servers: Servers) {
   }
   const handle = await openDatabase({ url: fleet.databaseUrl, directory: '', onCrash })
   try {
-    const url = fleet.urlOf(0)
+    const url = fleet.formatUrl(0)
     const token = await fleet.signIn()
     const deployed = await deployOnly(url, token, handle.db, SPEC)
     const service = { url, token, deployed }
@@ -192,7 +191,7 @@ async function round(format: Format, servers: Servers) {
     }
     const body = Buffer.from(JSON.stringify(definition))
     await call(service, 'PUT', '/v1/outcome-definitions/gb12', { type: 'application/json', body })
-    const file = fileOf(format, ids)
+    const file = makeFile(format, ids)
     const processId = fleet.replicas[0]?.child.pid ?? 0
     const cpuSeconds = () => ({
       service: processesCpuMs(processId) / 1_000,
@@ -244,8 +243,8 @@ async function round(format: Format, servers: Servers) {
   }
 }
 
-const server = await PostgresServer.start()
-const redis = await RedisServer.start()
+const server = await startPostgres()
+const redis = await startRedis()
 try {
   const servers = { serverUrl: server.url, redisUrl: redis.url, postgresId: server.processId }
   const rounds: Record<Format, Round[]> = { ndjson: [], csv: [] }

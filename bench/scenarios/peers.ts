@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { exportSpec } from '../../src/export/service.ts'
+import { exportSpec } from '../../src/cards/export/service.ts'
 import { sampleApplicants, sampleSpec } from '../../test/support/cards/cards.ts'
 import { median } from '../../test/support/load/percentile.ts'
 import { openBackends } from '../lib/backends.ts'
@@ -15,7 +15,7 @@ import { type BenchOptions, readOptions } from '../lib/options.ts'
 import { measuredPeers, peerRows, playPeers } from '../lib/peer-rounds.ts'
 import { type Entry, enter, peerContestant } from '../lib/peer-server.ts'
 import { PEERS, type Peer, type PeerFiles } from '../lib/peers.ts'
-import { seriesOf } from '../lib/report.ts'
+import { readSeries } from '../lib/report.ts'
 import { type Series, storeResult } from '../lib/results.ts'
 import { prepareScoreBench, type ScoreBench } from '../lib/score-bench.ts'
 
@@ -71,21 +71,21 @@ async function playHttp(
   { contest: how }: BenchOptions,
 ): Promise<void> {
   const requests = kind === 'single' ? bench.singles : bench.batches
-  const entryOf = (contestant: Contestant, isBare = false): Entry => ({
+  const readEntry = (contestant: Contestant, isBare = false): Entry => ({
     contestant,
     scores: isBare ? null : sample.scores,
     startsMs: [],
   })
   const entries = [
-    entryOf(bench.service('Scoreline, everything on', requests)),
-    entryOf(bench.service('Scoreline, without log and quota', requests, SERVICE_OFF)),
+    readEntry(bench.service('Scoreline, everything on', requests)),
+    readEntry(bench.service('Scoreline, without log and quota', requests, SERVICE_OFF)),
     ...peers
       .filter(({ serves }) => serves)
-      .map((peer) => entryOf(peerContestant(peer, files, `/${kind}`, requests), peer.isBare)),
+      .map((peer) => readEntry(peerContestant(peer, files, `/${kind}`, requests), peer.isBare)),
   ]
   const contestants = enter(entries)
   const rounds = await contest(contestants, how)
-  const { name, measured } = seriesOf(kind, contestants, rounds)
+  const { name, measured } = readSeries(kind, contestants, rounds)
   raw.push({
     name,
     measured: measured.map((one, at) => ({
@@ -115,8 +115,6 @@ async function playHttp(
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2), CONNECTIONS)
-  if (options.target !== null)
-    throw new Error('peers are compared on this machine: leave out --url')
   const sample = readSample()
   const directory = mkdtempSync(join(tmpdir(), 'scoreline-peers-'))
   const backends = await openBackends()

@@ -8,7 +8,6 @@ await playScoreContests(
   [
     {
       name: 'single',
-      kind: 'single',
       connections: 64,
       contestants: (bench) => [
         bench.bare('/single', bench.singles),
@@ -17,7 +16,6 @@ await playScoreContests(
     },
     {
       name: 'batch',
-      kind: 'batch',
       connections: 4,
       contestants: (bench) => [
         bench.bare('/batch/stringify', bench.batches),

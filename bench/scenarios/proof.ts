@@ -9,16 +9,18 @@
  */
 import { parseArgs } from 'node:util'
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../../src/platform/db/client.ts'
+import { BlockEncoder } from '../../src/log/blocks/block-encoder.ts'
+import { encodeByHour } from '../../src/log/blocks/encode-blocks.ts'
+import { makeInsert } from '../../src/log/blocks/insert-block.ts'
+import { insertBlocks } from '../../src/log/drain/store.ts'
+import { writeDrainedSources } from '../../src/log/proof/block-sources.ts'
+import { LogTables } from '../../src/log/retention/partitions.ts'
+import { type Database, queryRows } from '../../src/platform/db/client.ts'
 import { openDatabase } from '../../src/platform/db/open.ts'
-import { BlockEncoder } from '../../src/score-log/blocks/block-encoder.ts'
-import { encodeByHour } from '../../src/score-log/blocks/encode-blocks.ts'
-import { insertOf } from '../../src/score-log/blocks/insert-block.ts'
-import { insertBlocks } from '../../src/score-log/drain/store.ts'
-import { PostgresLogTables } from '../../src/score-log/retention/partitions.ts'
 import { testModel } from '../../test/support/score-log/record-payloads.ts'
-import { treesOf } from '../../test/support/score-log/trees.ts'
-import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
+import { readTrees } from '../../test/support/score-log/trees.ts'
+import type { PostgresServer } from '../../test/support/servers/postgres-server.ts'
+import { startPostgres } from '../lib/backends.ts'
 import { CARD, makeSpec } from '../lib/card.ts'
 import { batchRecord, randomApplicants, ScoreRecords } from '../lib/logged-scores.ts'
 import { processesCpuMs } from '../lib/processor-time.ts'
@@ -52,7 +54,7 @@ type Kind = (typeof KINDS)[number]
 /** The hour before the last one, which is over. */
 const START_MS = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 2 * HOUR_MS
 
-function batchesOf({ isBatch, scores }: Shape): Buffer[][] {
+function readBatches({ isBatch, scores }: Shape): Buffer[][] {
   const records = new ScoreRecords(MODEL, APPLICANTS)
   const perRequest = isBatch ? BATCH_APPLICANTS : 1
   const requests = scores / perRequest
@@ -67,7 +69,7 @@ function batchesOf({ isBatch, scores }: Shape): Buffer[][] {
   )
 }
 
-function blockOf(payloads: readonly Buffer[]) {
+function readBlock(payloads: readonly Buffer[]) {
   const encoder = new BlockEncoder(MODELS)
   for (const payload of payloads) encoder.add(payload)
   const block = encoder.encode()
@@ -85,10 +87,10 @@ async function spentUs(scores: number, work: () => unknown): Promise<number> {
 
 async function inProcess(batches: readonly Buffer[][], scores: number): Promise<Round[]> {
   const columns = await spentUs(scores, () => {
-    for (const payloads of batches) blockOf(payloads)
+    for (const payloads of batches) readBlock(payloads)
   })
   const trees = await spentUs(scores, () => {
-    for (const payloads of batches) treesOf(payloads)
+    for (const payloads of batches) readTrees(payloads)
   })
   return [{ cpuUs: columns }, { cpuUs: columns + trees }]
 }
@@ -99,14 +101,14 @@ async function storeBatch(db: Database, payloads: readonly Buffer[], kind: Kind)
     await db.transaction((tx) => insertBlocks(tx, blocks))
     return
   }
-  const block = blockOf(payloads)
+  const block = readBlock(payloads)
   await db.transaction(async (tx) => {
-    await tx.execute(insertOf(block, { isSummed: false, sources: null }))
+    await tx.execute(makeInsert(block, { isSummed: false, sources: writeDrainedSources([]) }))
   })
 }
 
-const walOf = async (db: Database) => {
-  const [row] = await rowsOf<{ wal: number }>(
+const readWal = async (db: Database) => {
+  const [row] = await queryRows<{ wal: number }>(
     db,
     sql`select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as wal`,
   )
@@ -119,7 +121,7 @@ async function stored(
   { scores, kind }: { readonly scores: number; readonly kind: Kind },
 ): Promise<Round> {
   await db.execute(sql`truncate score_blocks, score_sums`)
-  const walBefore = await walOf(db)
+  const walBefore = await readWal(db)
   const postgresBeforeMs = processesCpuMs(server.processId)
   const startedMs = performance.now()
   const cpuUs = await spentUs(scores, async () => {
@@ -130,11 +132,11 @@ async function stored(
     cpuUs,
     postgresUs: (1_000 * (processesCpuMs(server.processId) - postgresBeforeMs)) / scores,
     tookUs: (1_000 * tookMs) / scores,
-    walBytes: ((await walOf(db)) - walBefore) / scores,
+    walBytes: ((await readWal(db)) - walBefore) / scores,
   }
 }
 
-const server = await PostgresServer.start()
+const server = await startPostgres()
 const handle = await openDatabase({
   url: server.url,
   directory: '',
@@ -144,9 +146,9 @@ const handle = await openDatabase({
 })
 const series: Series[] = []
 try {
-  await new PostgresLogTables(handle.db).makePartitions([START_MS - (START_MS % (24 * HOUR_MS))])
+  await new LogTables(handle.db).makePartitions([START_MS - (START_MS % (24 * HOUR_MS))])
   for (const shape of SHAPES) {
-    const batches = batchesOf(shape)
+    const batches = readBatches(shape)
     const scores = batches.length * shape.scores
     const [inMemory, database] = [0, 1].map(() => KINDS.map((): Round[] => []))
     for (let round = -1; round < ROUNDS; round++) {

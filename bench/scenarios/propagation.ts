@@ -4,7 +4,7 @@
  * the answer to the change. Once with Redis, one change after the other; once with Redis killed,
  * all at once, as each takes up to the time-to-live then.
  *
- *   TEST_DATABASE_URL=postgres://… node bench/scenarios/propagation.ts [--changes 100] [--ttl 60]
+ *   npm run bench -- propagation [--changes 100] [--ttl 60]
  *
  * Needs `redis-server`, of which it starts its own.
  */
@@ -12,8 +12,8 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { card, plainFeature } from '../../test/support/cards/cards.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
-import { RedisServer } from '../../test/support/servers/redis-server.ts'
 import { post } from '../../test/support/start/process.ts'
+import { startRedis } from '../lib/backends.ts'
 import { done, Fleet, needed } from '../lib/fleet.ts'
 import { type Measured, storeResult } from '../lib/results.ts'
 
@@ -40,7 +40,7 @@ interface Subject {
 const [first, second] = [0, 1] as const
 
 async function makeSubject(fleet: Fleet, token: string, number: number): Promise<Subject> {
-  const url = fleet.urlOf(first)
+  const url = fleet.formatUrl(first)
   const deploy = (version: string, isDeployed: boolean) =>
     done(`${url}/v1/models/deploy`, token, {
       spec: { ...card([plainFeature('income')]), name: `card ${number}`, version },
@@ -60,7 +60,7 @@ async function makeSubject(fleet: Fleet, token: string, number: number): Promise
 
 /** Version that answers, or the code of the refusal. */
 async function served(fleet: Fleet, position: number, { slug, key }: Subject): Promise<unknown> {
-  const { body } = await post(`${fleet.urlOf(position)}/v1/score/${slug}`, { income: 1 }, key)
+  const { body } = await post(`${fleet.formatUrl(position)}/v1/score/${slug}`, { income: 1 }, key)
   return body['model_version'] ?? body['error']
 }
 
@@ -72,7 +72,7 @@ const EXPECTED: Readonly<Record<Kind, string>> = {
 
 /** Makes the change at the first replica. */
 async function change(fleet: Fleet, token: string, kind: Kind, subject: Subject): Promise<void> {
-  const url = fleet.urlOf(first)
+  const url = fleet.formatUrl(first)
   const { slug, keyId } = subject
   if (kind === 'promotion') {
     const added = await done(`${url}/api/v1/scorecards/${slug}/challengers`, token, {
@@ -124,7 +124,7 @@ function report(name: string, delaysMs: readonly number[]): void {
 
 const serverUrl = needed('TEST_DATABASE_URL')
 const env = { SPEC_CACHE_TTL_SECONDS: `${ttlSec}` }
-const redis = await RedisServer.start()
+const redis = await startRedis()
 const fleet = await Fleet.start({ replicas: 2, serverUrl, redisUrl: redis.url, env })
 try {
   const token = await fleet.signIn()

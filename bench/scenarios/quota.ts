@@ -10,7 +10,6 @@ await playScoreContests(
   [
     {
       name: 'quota',
-      kind: 'single',
       connections: 64,
       contestants: (bench) => [
         bench.service('off', bench.singles, { SCORE_LOG_OFF, QUOTA_OFF }),

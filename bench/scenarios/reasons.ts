@@ -13,7 +13,6 @@ await playScoreContests(
   [
     {
       name: 'single',
-      kind: 'single',
       connections: 64,
       sample: explained,
       contestants: (bench) => [
@@ -26,7 +25,6 @@ await playScoreContests(
     },
     {
       name: 'batch',
-      kind: 'batch',
       connections: 4,
       sample: explained,
       contestants: (bench) => [

@@ -10,8 +10,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { openDatabase } from '../../src/platform/db/open.ts'
-import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
-import { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { startPostgres, startRedis } from '../lib/backends.ts'
 import { CARD, makeSpec } from '../lib/card.ts'
 import { done, Fleet } from '../lib/fleet.ts'
 import { deployOnly, fillLog } from '../lib/log-fill.ts'
@@ -76,8 +75,8 @@ async function finished(url: string, token: string, path: string, order: object)
   }
 }
 
-const server = await PostgresServer.start()
-const redis = await RedisServer.start()
+const server = await startPostgres()
+const redis = await startRedis()
 try {
   const servers = { serverUrl: server.url, redisUrl: redis.url }
   const fleet = await Fleet.start({ replicas: 1, ...servers })
@@ -86,7 +85,7 @@ try {
   }
   const handle = await openDatabase({ url: fleet.databaseUrl, directory: '', onCrash })
   try {
-    const url = fleet.urlOf(0)
+    const url = fleet.formatUrl(0)
     const processId = fleet.replicas[0]?.child.pid ?? 0
     const token = await fleet.signIn()
     const deployed = await deployOnly(url, token, handle.db, SPEC)

@@ -3,8 +3,7 @@
  * HAProxy with the configuration of docker/, restarted in turn under load. Whatever is not answered
  * 200 is a failure.
  *
- *   TEST_DATABASE_URL=postgres://… TEST_REDIS_URL=redis://… node bench/scenarios/rolling-restart.ts
- *     [--rounds 5] [--clients 16] [--workers 1]
+ *   npm run bench -- rolling-restart [--rounds 5] [--clients 16] [--workers 1]
  *
  * Needs `haproxy` (Debian's package). Clients, balancer, replicas and databases share the machine:
  * the latencies are those of that, the failures are what counts.

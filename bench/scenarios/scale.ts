@@ -8,7 +8,6 @@ await playScoreContests(
   [
     {
       name: 'scale',
-      kind: 'single',
       connections: 64,
       deployments: 1000,
       keys: 10_000,

@@ -11,7 +11,6 @@ await playScoreContests(
   [
     {
       name: 'single',
-      kind: 'single',
       connections: 64,
       contestants: (bench) => [
         bench.bare('/single', bench.singles),

@@ -3,7 +3,7 @@
  * and latency of each minute. Singles, batches of 100, statistics, refused keys; each second
  * something of management: sign in, deploy, make a key, use it and revoke it.
  *
- *   node bench/scenarios/soak.ts [--minutes 20] [--workers 2] [--clients 8]
+ *   npm run bench -- soak [--minutes 20] [--workers 2] [--clients 8]
  *
  * Needs the programs of PostgreSQL and Redis, of which it starts its own.
  */
@@ -16,8 +16,7 @@ import {
   startClients,
 } from '../../test/support/load/load-clients.ts'
 import { percentile } from '../../test/support/load/percentile.ts'
-import { PostgresServer } from '../../test/support/servers/postgres-server.ts'
-import { RedisServer } from '../../test/support/servers/redis-server.ts'
+import { startPostgres, startRedis } from '../lib/backends.ts'
 import { done, Fleet, sampleRequest } from '../lib/fleet.ts'
 
 const { values } = parseArgs({
@@ -45,7 +44,7 @@ const seen: Record<Load, Outcome[]> = { single: [], batch: [], refused: [] }
 let managed = 0
 
 /** All values of a metric, of all processes. */
-function valuesOf(text: string, name: string): number[] {
+function readValues(text: string, name: string): number[] {
   return [...text.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'))].map(([, value]) =>
     Number(value),
   )
@@ -92,7 +91,7 @@ async function manage(url: string, fleet: Fleet, loadRequest: LoadRequest): Prom
 }
 
 async function soak(fleet: Fleet): Promise<Record<string, unknown>[]> {
-  const url = fleet.urlOf(0)
+  const url = fleet.formatUrl(0)
   const single = await sampleRequest(url, await fleet.signIn())
   const applicants = sampleApplicants()
   const records = Array.from({ length: BATCH_RECORDS }, (_, index) => ({
@@ -143,16 +142,16 @@ async function soak(fleet: Fleet): Promise<Record<string, unknown>[]> {
       'batch p99 ms': took('batch', 0.99),
       failed: wrong('single', 200) + wrong('batch', 200) + wrong('refused', 401),
       'resident MiB': Math.round(
-        sum(valuesOf(text, 'process_memory_bytes\\{part="resident".*\\}')) / MIB,
+        sum(readValues(text, 'process_memory_bytes\\{part="resident".*\\}')) / MIB,
       ),
       'heap MiB': Math.round(
-        sum(valuesOf(text, 'process_memory_bytes\\{part="heap_used".*\\}')) / MIB,
+        sum(readValues(text, 'process_memory_bytes\\{part="heap_used".*\\}')) / MIB,
       ),
       'loop p50 ms': delayMs(delays, now, 0.5),
       'loop p99 ms': delayMs(delays, now, 0.99),
-      'spool KiB': Math.round(sum(valuesOf(text, 'scoreline_spool_bytes')) / 1024),
-      'spool records': sum(valuesOf(text, 'scoreline_spool_records')),
-      'lag s': Math.max(...valuesOf(text, 'scoreline_drain_lag_seconds')),
+      'spool KiB': Math.round(sum(readValues(text, 'scoreline_spool_bytes')) / 1024),
+      'spool records': sum(readValues(text, 'scoreline_spool_records')),
+      'lag s': Math.max(...readValues(text, 'scoreline_drain_lag_seconds')),
     }
     rows.push(row)
     console.log(JSON.stringify(row))
@@ -165,8 +164,8 @@ async function soak(fleet: Fleet): Promise<Record<string, unknown>[]> {
   return rows
 }
 
-const database = await PostgresServer.start()
-const redis = await RedisServer.start()
+const database = await startPostgres()
+const redis = await startRedis()
 try {
   const servers = { serverUrl: database.url, redisUrl: redis.url }
   const fleet = await Fleet.start({ replicas: 1, ...servers, env: { WORKERS: values.workers } })

@@ -45,7 +45,6 @@ await playScoreContests(
   [
     {
       name: 'tracing',
-      kind: 'single',
       connections: CONNECTIONS,
       contestants: ({ service, singles }) => {
         const none = traced(singles, null)

@@ -12,7 +12,6 @@ await playScoreContests(
     const name = `${perMinute} events a minute`
     return {
       name,
-      kind: 'single',
       connections: 64,
       contestants: (bench) => [
         withEvents(bench.service(name, bench.singles, ALLOWED), bench, perMinute),

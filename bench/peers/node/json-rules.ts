@@ -4,7 +4,7 @@ import { Engine } from 'json-rules-engine'
 import { servePeer } from '../../lib/peer-program.ts'
 import { type PeerFeature, type PeerSpec, readBin } from './bins.ts'
 
-function conditionsOf({ name: fact }: PeerFeature, bin: ReturnType<typeof readBin>) {
+function readConditions({ name: fact }: PeerFeature, bin: ReturnType<typeof readBin>) {
   if ('texts' in bin) return [{ fact, operator: 'in', value: bin.texts }]
   const { low, high, lowClosed, highClosed } = bin
   const above = lowClosed ? 'greaterThanInclusive' : 'greaterThan'
@@ -23,7 +23,7 @@ await servePeer((card) => {
   for (const feature of spec.features) {
     for (const bin of feature.bins) {
       const event = { type: feature.name, params: { points: bin.points } }
-      engine.addRule({ conditions: { all: conditionsOf(feature, readBin(bin)) }, event })
+      engine.addRule({ conditions: { all: readConditions(feature, readBin(bin)) }, event })
     }
   }
   const score = async (applicant: object) => {

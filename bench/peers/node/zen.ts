@@ -23,7 +23,7 @@ interface Node {
 
 const unbounded = (bound: number) => !Number.isFinite(bound)
 
-function graphOf(nodes: readonly Node[]): object {
+function readGraph(nodes: readonly Node[]): object {
   const all: readonly Node[] = [
     { ...POSITION, id: 'in', type: 'inputNode', name: 'in' },
     ...nodes,
@@ -39,7 +39,7 @@ function graphOf(nodes: readonly Node[]): object {
 }
 
 /** Text of a cell of a decision table. */
-function cellOf(bin: ReturnType<typeof readBin>): string {
+function findCell(bin: ReturnType<typeof readBin>): string {
   if ('texts' in bin) return bin.texts.map((text) => JSON.stringify(text)).join(', ')
   const { low, high, lowClosed, highClosed } = bin
   if (unbounded(low)) return `${highClosed ? '<=' : '<'} ${high}`
@@ -53,7 +53,7 @@ function tableGraph({ base_points, features }: PeerSpec): object {
     bins.map((bin, row) => ({
       ...empty,
       _id: `${column} ${row}`,
-      [`in${column}`]: cellOf(readBin(bin)),
+      [`in${column}`]: findCell(readBin(bin)),
       points: String(bin.points),
     })),
   )
@@ -70,7 +70,7 @@ function tableGraph({ base_points, features }: PeerSpec): object {
   }
   const table = { ...POSITION, id: 'table', type: 'decisionTableNode', name: 'points' }
   const sum = `${base_points} + sum(map(bins, #.points))`
-  return graphOf([
+  return readGraph([
     { ...table, content },
     expressionNode([
       { id: 'score', key: 'score', value: sum },
@@ -100,7 +100,7 @@ function pointsExpression({ name, bins }: PeerFeature): string {
 
 function expressionGraph({ base_points, features }: PeerSpec): object {
   const points = features.map((feature) => pointsExpression(feature)).join(', ')
-  return graphOf([
+  return readGraph([
     expressionNode([
       { id: 'points', key: 'points', value: `[${points}]` },
       { id: 'score', key: 'score', value: `${base_points} + sum($.points)` },
