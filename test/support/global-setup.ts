@@ -29,8 +29,8 @@ let projects = 0
 
 /** Makes one migrated database of each kind, from which each test file gets a copy of its own. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const redisUrl = serverOf('TEST_REDIS_URL', 'Redis')
-  const serverUrl = serverOf('TEST_DATABASE_URL', 'PostgreSQL')
+  const redisUrl = makeServer('TEST_REDIS_URL', 'Redis')
+  const serverUrl = makeServer('TEST_DATABASE_URL', 'PostgreSQL')
   projects++
   templates ??= makeTemplates(serverUrl)
   const { embeddedTemplate, postgresTemplate, remove } = await templates
@@ -43,7 +43,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /** @throws Error under CI, which leaves no test out */
-function serverOf(variable: string, kind: string): string | null {
+function makeServer(variable: string, kind: string): string | null {
   const url = process.env[variable]
   if (url === undefined && process.env['CI'] !== undefined) {
     throw new Error(`${variable} must name a ${kind} server where CI is set`)

@@ -1,5 +1,11 @@
 import type { Reporter } from 'vitest/node'
-import { chromiumPath, hasCurl, hasOpenssl, postgresPrograms } from './servers/programs.ts'
+import {
+  chromiumPath,
+  hasCurl,
+  hasOpenssl,
+  postgresPrograms,
+  schemathesisPath,
+} from './servers/programs.ts'
 
 /** What this machine lacks, each with how a run gets it. */
 function lacking(): string[] {
@@ -11,6 +17,7 @@ function lacking(): string[] {
     ...(chromiumPath() === null ? ['Chromium (CHROMIUM_PATH)'] : []),
     ...(hasCurl() ? [] : ['curl']),
     ...(hasOpenssl() ? [] : ['openssl']),
+    ...(schemathesisPath() === null ? ['Schemathesis (SCHEMATHESIS_PATH)'] : []),
   ]
 }
 

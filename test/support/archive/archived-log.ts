@@ -2,22 +2,19 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { sql } from 'drizzle-orm'
-import { openArchive } from '../../../src/archive/open.ts'
-import { type ArchiveParts, archiveParts } from '../../../src/archive/parts.ts'
+import { type ArchiveBytes, StoredArchiveBytes } from '../../../src/log/archive/archive-bytes.ts'
+import { openArchive } from '../../../src/log/archive/open.ts'
+import { type ArchiveParts, archiveParts } from '../../../src/log/archive/parts.ts'
+import { ScoreLogStore } from '../../../src/log/drain/store.ts'
+import { type OpenLogReader, openLogReader } from '../../../src/log/reading/open-reader.ts'
+import type { LoggedRequest } from '../../../src/log/record/logged-request.ts'
+import { readRecordV4 } from '../../../src/log/record/record-v4.ts'
+import { LogTables } from '../../../src/log/retention/partitions.ts'
 import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
 import type { SharedClock } from '../../../src/platform/db/database-clock.ts'
 import type { MetricRegistry } from '../../../src/platform/metrics/registry.ts'
 import type { ObjectStore } from '../../../src/platform/object-store/object-store.ts'
 import { openObjectStore } from '../../../src/platform/object-store/open-object-store.ts'
-import {
-  type ArchiveBytes,
-  StoredArchiveBytes,
-} from '../../../src/score-log/archive/archive-bytes.ts'
-import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
-import { type OpenLogReader, openLogReader } from '../../../src/score-log/reading/open-reader.ts'
-import type { LoggedRequest } from '../../../src/score-log/record/logged-request.ts'
-import { readRecordV4 } from '../../../src/score-log/record/record-v4.ts'
-import { PostgresLogTables } from '../../../src/score-log/retention/partitions.ts'
 import { sampleApplicants, sampleSpec } from '../cards/cards.ts'
 import { type PayloadOrder, recordPayload, testModel } from '../score-log/record-payloads.ts'
 import { dataRoot } from '../start/data-root.ts'
@@ -36,16 +33,16 @@ const SOURCE = { compiled: async () => new Map([['mod_1', CARD.model]]) }
 /** A single request, scored so long after the start of the day. */
 export function logged(at: number, order: Partial<PayloadOrder> = {}) {
   const applicant = APPLICANTS[at % APPLICANTS.length] ?? {}
-  const rows = [{ id: null, results: [CARD.resultOf(applicant)] }]
+  const rows = [{ id: null, results: [CARD.makeResult(applicant)] }]
   const payload = recordPayload({ models: [CARD], rows, scoredAtMs: DAY + at, ...order })
-  return { record: readRecordV4(payload), served: null }
+  return readRecordV4(payload)
 }
 
 /** A batch, with record ids of each kind. */
 export function batch(at: number, ids: readonly (string | number | null)[]) {
   const rows = ids.map((id, index) => ({
     id,
-    results: [CARD.resultOf(APPLICANTS[index % APPLICANTS.length] ?? {})],
+    results: [CARD.makeResult(APPLICANTS[index % APPLICANTS.length] ?? {})],
   }))
   return logged(at, { rows, isBatch: true })
 }
@@ -63,12 +60,12 @@ export async function insertModel({ db }: DatabaseHandle): Promise<void> {
 
 /** Stores records as blocks of ten, with the places of their leaves in the tree. */
 export async function store(handle: DatabaseHandle, records: readonly Logged[]): Promise<void> {
-  const blocks = new PostgresScoreLogStore(handle.db, 'a', SOURCE)
+  const blocks = new ScoreLogStore(handle.db, SOURCE)
   for (let at = 0; at < records.length; at += 10) await blocks.append(records.slice(at, at + 10))
 }
 
 export function makeDay(handle: DatabaseHandle, dayMs: number): Promise<unknown> {
-  return new PostgresLogTables(handle.db).makePartitions([dayMs])
+  return new LogTables(handle.db).makePartitions([dayMs])
 }
 
 export interface ArchiveRest {
@@ -110,6 +107,13 @@ export class ArchivedLog {
     mkdirSync(this.directory, { recursive: true })
   }
 
+  /** As if the archive had got its files a day and an hour earlier. */
+  ageFiles(): Promise<unknown> {
+    return this.handle.db.execute(
+      sql`update score_archive_files set archived_at = archived_at - interval '25 hours'`,
+    )
+  }
+
   remove(): void {
     rmSync(this.root, { recursive: true, force: true })
   }
@@ -135,7 +139,6 @@ export class ArchivedLog {
         clock: this.clock,
         sharedClock: this.sharedClock,
         log: { info: note, warn: note, error: note },
-        factsOf: (error) => ({ error }),
         ...(rest.metrics && { metrics: rest.metrics }),
       },
     )
@@ -231,7 +234,7 @@ export class ArchivedLog {
 }
 
 /** All requests of the log, as readers restore them. */
-export async function requestsOf({ reader }: OpenLogReader): Promise<LoggedRequest[]> {
+export async function listRequests({ reader }: OpenLogReader): Promise<LoggedRequest[]> {
   const requests: LoggedRequest[] = []
   for await (const portion of reader.scan(SCAN)) requests.push(...portion)
   return requests

@@ -2,11 +2,12 @@
  * A process that works on the archive and kills itself before one of its steps. Its argument is a
  * `KilledOrder`. It prints `done` if it had fewer steps.
  */
-import { archiveParts } from '../../../src/archive/parts.ts'
+
+import { StoredArchiveBytes } from '../../../src/log/archive/archive-bytes.ts'
+import { archiveParts } from '../../../src/log/archive/parts.ts'
+import { ErasedPlaces } from '../../../src/log/erasure/eraser.ts'
+import { openLogReader } from '../../../src/log/reading/open-reader.ts'
 import { openObjectStore } from '../../../src/platform/object-store/open-object-store.ts'
-import { StoredArchiveBytes } from '../../../src/score-log/archive/archive-bytes.ts'
-import { ErasedPlaces } from '../../../src/score-log/erasure/eraser.ts'
-import { openLogReader } from '../../../src/score-log/reading/open-reader.ts'
 import { openTestDatabase } from '../start/seeded-database.ts'
 
 export interface KilledOrder {

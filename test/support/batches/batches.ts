@@ -12,7 +12,7 @@ export const FILE_TYPES = {
   parquet: 'application/vnd.apache.parquet',
 } as const
 
-const WAIT_MS = 60_000
+const WAIT_MS = 200_000
 
 /** Files that one caller has scored. */
 export class BatchCaller {

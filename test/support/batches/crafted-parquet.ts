@@ -112,7 +112,7 @@ export function dataPage(
 }
 
 /** A page of texts, as a dictionary has them. */
-export function textsOf(texts: readonly Uint8Array[]): Uint8Array {
+export function formatTexts(texts: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(
     texts.flatMap((text) => {
       const length = Buffer.alloc(4)

@@ -28,13 +28,13 @@ interface Owned {
 
 /** Puts a file into the folder of a team. */
 export function putFile({ service, owner }: Owned, path: string, text: string): void {
-  const file = join(service.config.dataDir, 'batches', teamOf(owner), path)
+  const file = join(service.config.dataDir, 'batches', findTeam(owner), path)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, text)
 }
 
 /** The team of an access token. */
-export function teamOf(token: string): string {
+export function findTeam(token: string): string {
   const [, payload = ''] = token.split('.')
   return JSON.parse(Buffer.from(payload, 'base64url').toString()).team
 }

@@ -75,7 +75,7 @@ export class BatchReplica {
 
   /** Waits until a batch is so far. */
   async until(id: string, isSo: (batch: ShownBatch) => boolean): Promise<ShownBatch> {
-    const untilMs = performance.now() + 120_000
+    const untilMs = performance.now() + 250_000
     for (;;) {
       const batch = await this.get(id)
       if (isSo(batch)) return batch

@@ -11,7 +11,7 @@ interface SampleApplicant {
 
 type Bins = ReadonlyArray<readonly [text: string, points: number]>
 
-const SAMPLE = new URL('../../../src/demo/german-credit/', import.meta.url)
+const SAMPLE = new URL('../../../src/cli/demo/german-credit/', import.meta.url)
 
 /** The German credit scorecard. */
 export function sampleSpec(): NaiveSpec {

@@ -146,7 +146,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
 ]
 
 /** Plants the kinds in a valid spec that has got one feature of each type for them. */
-function faultySpecOf(kinds: Arbitrary<FaultKind[]>): Arbitrary<Planted> {
+function readFaultySpec(kinds: Arbitrary<FaultKind[]>): Arbitrary<Planted> {
   return fc
     .tuple(kinds, validSpec(), numericBody, categoricalBody, fc.nat(98), fc.nat(9999))
     .map(([planted, valid, numericPart, categoricalPart, place, dice]) => {
@@ -163,12 +163,17 @@ function faultySpecOf(kinds: Arbitrary<FaultKind[]>): Arbitrary<Planted> {
 /** Specs with one fault, of the given kinds. */
 export function faultySpec(kinds = FAULT_KINDS): Arbitrary<{ spec: unknown } & Fault> {
   const one = fc.constantFrom(...kinds).map((kind) => [kind])
-  return faultySpecOf(one).map(({ spec, faults }) => ({ about: '', paths: [], ...faults[0], spec }))
+  return readFaultySpec(one).map(({ spec, faults }) => ({
+    about: '',
+    paths: [],
+    ...faults[0],
+    spec,
+  }))
 }
 
 /** Specs with two faults in different areas; none spoils the list of features as a whole. */
 export function twiceFaultySpec(): Arbitrary<Planted> {
   const local = fc.constantFrom(...FAULT_KINDS.filter(({ area }) => area !== 'features'))
   const two = fc.array(local, exactly(2)).filter(([one, other]) => one?.area !== other?.area)
-  return faultySpecOf(two)
+  return readFaultySpec(two)
 }

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { ImportOptions } from '../../../src/import/build/card.ts'
-import { Notes } from '../../../src/import/build/notes.ts'
-import { type Import, importCard } from '../../../src/import/import-card.ts'
-import { compare, type Parity } from '../../../src/import/parity.ts'
-import { readSample } from '../../../src/import/sample.ts'
+import type { ImportOptions } from '../../../src/cards/import/build/card.ts'
+import { Notes } from '../../../src/cards/import/build/notes.ts'
+import { type Import, importCard } from '../../../src/cards/import/import-card.ts'
+import { compare, type Parity } from '../../../src/cards/import/parity.ts'
+import { readSample } from '../../../src/cards/import/sample.ts'
 import { parseJson } from '../../../src/platform/json.ts'
 
 const FOLDER = fileURLToPath(new URL('../../fixtures/import/', import.meta.url))
 const APPLICANTS = fileURLToPath(
-  new URL('../../../src/demo/german-credit/applicants.json', import.meta.url),
+  new URL('../../../src/cli/demo/german-credit/applicants.json', import.meta.url),
 )
 
 /** What the fixtures were scaled by, as their scripts have it. */
@@ -42,7 +42,7 @@ export function importText(text: string, options: Given): Import {
 }
 
 /** What stands in the way, on one line each. */
-export function faultsOf({ faults }: Import): string[] {
+export function findFaults({ faults }: Import): string[] {
   return faults.map(({ path, message }) => `${path}: ${message}`)
 }
 
@@ -77,14 +77,14 @@ const cell = (value: Value | undefined) =>
   typeof value === 'string' ? `"${value.replaceAll('"', '""')}"` : String(value ?? '')
 
 /** The engine against the scores of the tool. */
-export function parityOf(imported: Import, scoresFile: string, tolerance = 0): Parity {
+export function readParity(imported: Import, scoresFile: string, tolerance = 0): Parity {
   return parityWith(imported, sampleWith(scoresFile), tolerance)
 }
 
 export function parityWith({ spec }: Import, text: string, tolerance = 0): Parity {
   if (spec === null) throw new Error('the card was not imported')
   const notes = new Notes()
-  const sample = readSample(text, spec, {}, notes)
+  const sample = readSample(Buffer.from(text), spec, {}, notes)
   if (sample === null) throw new Error(JSON.stringify(notes.faults.toArray()))
-  return compare(spec, sample, { tolerance })
+  return compare(spec, sample, { tolerance }).parity
 }

@@ -32,7 +32,7 @@ export async function installClient(...files: readonly string[]): Promise<Instal
  *
  * @returns its complaints, empty if there are none
  */
-export async function complaintsOf(dir: string): Promise<string> {
+export async function readComplaints(dir: string): Promise<string> {
   const compiler = join(ROOT, 'test/client/node_modules/typescript/bin/tsc')
   const compiled = await run(process.execPath, [compiler, '-p', dir]).catch((failure) => failure)
   return compiled.stdout

@@ -28,8 +28,8 @@ const INTERNALS =
   /\bat [^"]+:\d+:\d+|node_modules|\/src\/|\.ts\b|FST_|Failed query|\b(?:select|insert into|update|delete from) "/
 
 /** Reads a refusal, which must be the one error body, with nothing of the inside in it. */
-export function refusalOf(response: LightMyRequestResponse): Refusal {
-  const body = jsonOf(response)
+export function formatRefusal(response: LightMyRequestResponse): Refusal {
+  const body = formatJson(response)
   expect(response.statusCode).toBeGreaterThanOrEqual(400)
   expectConforming(ErrorBody, body)
   expect(response.body).not.toMatch(INTERNALS)
@@ -38,14 +38,14 @@ export function refusalOf(response: LightMyRequestResponse): Refusal {
 }
 
 /** Status and error code, such as `401 unauthorized`; of a success the status alone. */
-export function outcomeOf(response: LightMyRequestResponse): string {
+export function findOutcome(response: LightMyRequestResponse): string {
   if (response.statusCode < 400) return String(response.statusCode)
-  const { status, error } = refusalOf(response)
+  const { status, error } = formatRefusal(response)
   return `${status} ${error}`
 }
 
 /** Reads a JSON answer, whose headers must name its type and its request. */
-export function jsonOf(response: LightMyRequestResponse) {
+export function formatJson(response: LightMyRequestResponse) {
   expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
   expect(response.headers['x-request-id']).toMatch(REQUEST_ID)
   const body = response.json()
@@ -54,8 +54,8 @@ export function jsonOf(response: LightMyRequestResponse) {
 }
 
 /** Reads a success with all that its schema declares, and nothing else. */
-export function successOf(response: LightMyRequestResponse, schema: TSchema, status = 200) {
-  const body = jsonOf(response)
+export function expectSuccess(response: LightMyRequestResponse, schema: TSchema, status = 200) {
+  const body = formatJson(response)
   expect(response.statusCode, response.body).toBe(status)
   expectConforming(schema, body)
   return body

@@ -13,7 +13,7 @@ export interface JobAnswer {
   readonly message?: string
 }
 
-const WAIT_MS_MAX = 60_000
+const WAIT_MS_MAX = 200_000
 const POLL_MS = 30
 
 /** The job once it has ended. */

@@ -7,7 +7,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import type { Team } from '../start/team.ts'
 
 const VERIFIER = 'docs/verify-proof.mjs'
-const WAIT_MS_MAX = 30_000
+const WAIT_MS_MAX = 60_000
 const POLL_MS = 50
 
 /** The answer to a proof as soon as the score is in the database. */

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { expect } from 'vitest'
-import { type Database, rowsOf } from '../../../src/platform/db/client.ts'
-import { readSums } from '../../../src/score-log/blocks/block-sums.ts'
+import { readSums } from '../../../src/log/blocks/block-sums.ts'
+import { type Database, queryRows } from '../../../src/platform/db/client.ts'
 import type { ScoreLoad } from '../load/score-load.ts'
 import { type LoggedFacts, loggedFacts } from '../score-log/log-rows.ts'
 import type { TestDatabase } from '../start/databases.ts'
@@ -25,7 +25,7 @@ export async function expectReconciled(
     rows: await loggedFacts(db),
     inRollups: await resultsInRollups(db),
   }))
-  const figures = figuresOf(answered, rows)
+  const figures = readFigures(answered, rows)
   printFigures({ ...figures, answeredResults: results })
   expect(figures).toMatchObject({ lost: 0, twice: 0 })
   expect(inRollups).toBe(figures.loggedResults)
@@ -47,7 +47,7 @@ export interface LogFigures {
  *
  * @param answered number of results by request id
  */
-export function figuresOf(
+export function readFigures(
   answered: ReadonlyMap<string, number>,
   rows: readonly LoggedFacts[],
 ): LogFigures {
@@ -69,14 +69,11 @@ export function printFigures(figures: object): void {
 
 /** Results in the rollups of days, and in sums that wait for them. */
 export async function resultsInRollups(db: Database): Promise<number> {
-  const [summed] = await rowsOf<{ results: number | null }>(
+  const [summed] = await queryRows<{ results: number | null }>(
     db,
     sql`select sum(result_count)::float8 as results from score_rollups where span = 'day'`,
   )
-  const unsummed = await rowsOf<{ sums: Uint8Array }>(
-    db,
-    sql`select sums from score_sums union all select sums from score_blocks where not is_summed`,
-  )
+  const unsummed = await queryRows<{ sums: Uint8Array }>(db, sql`select sums from score_sums`)
   const ofBlocks = unsummed.flatMap(({ sums }) => readSums(Buffer.from(sums)))
   return ofBlocks.reduce((sum, { rollup }) => sum + rollup.resultCount, summed?.results ?? 0)
 }

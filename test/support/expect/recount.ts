@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
+import { openLogReader } from '../../../src/log/reading/open-reader.ts'
+import type { LoggedRequest } from '../../../src/log/record/logged-request.ts'
+import { SPANS } from '../../../src/log/rollups/spans.ts'
 import type { Database } from '../../../src/platform/db/client.ts'
-import { SPANS } from '../../../src/rollups/spans.ts'
-import { openLogReader } from '../../../src/score-log/reading/open-reader.ts'
-import type { LoggedRequest } from '../../../src/score-log/record/logged-request.ts'
 import { loggedRequests, rollupOver } from '../score-log/log-rows.ts'
 import type { TestDatabase } from '../start/databases.ts'
 import { withDatabase } from '../start/seeded-database.ts'
@@ -23,17 +23,17 @@ export async function expectRecounted(
     const byDeployment = Map.groupBy(requests, ({ deploymentId }) => deploymentId)
     expect(byDeployment.size).toBeGreaterThan(0)
     for (const [deploymentId, own] of byDeployment) {
-      const buckets = bucketsOf(own)
+      const buckets = readBuckets(own)
       for (const span of SPANS) {
         const rollup = await rollupOver(db, span, deploymentId)
         expect(Object.fromEntries(rollup?.scoreBuckets ?? [])).toEqual(buckets)
       }
-      expect(await scannedCells(db, own)).toEqual(cellsOf(own))
+      expect(await scannedCells(db, own)).toEqual(readCells(own))
     }
   })
 }
 
-function bucketsOf(requests: readonly LoggedRequest[]): Counts {
+function readBuckets(requests: readonly LoggedRequest[]): Counts {
   const counts: Counts = {}
   for (const { rows, served } of requests) {
     for (const { results } of rows) {
@@ -47,7 +47,7 @@ function bucketsOf(requests: readonly LoggedRequest[]): Counts {
 }
 
 /** By model, feature and cell. */
-function cellsOf(requests: readonly LoggedRequest[]): Counts {
+function readCells(requests: readonly LoggedRequest[]): Counts {
   const counts: Counts = {}
   for (const { models, rows } of requests) {
     for (const { results } of rows) {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DeploymentStats } from '../../../schemas/stats.ts'
 import { percentile } from '../load/percentile.ts'
 import type { TestService } from '../start/service.ts'
-import { successOf } from './answers.ts'
+import { expectSuccess } from './answers.ts'
 
 export interface StatsAnswer {
   readonly summary: {
@@ -30,10 +30,10 @@ export interface StatsAnswer {
 /**
  * Far more than the lag that callers are promised: a test that only needs the stats waits for them.
  */
-const WAIT_MS_MAX = 30_000
+const WAIT_MS_MAX = 60_000
 const POLL_MS = 50
 
-export async function statsOf(
+export async function readStats(
   service: TestService,
   token: string,
   slug: string,
@@ -43,7 +43,7 @@ export async function statsOf(
     Object.entries(query).map(([name, value]): [string, string] => [name, `${value}`]),
   )
   const url = `/v1/deployments/${slug}/stats?${text}`
-  return successOf(await service.call({ method: 'GET', url, token }), DeploymentStats)
+  return expectSuccess(await service.call({ method: 'GET', url, token }), DeploymentStats)
 }
 
 /** The stats of all time as soon as they count this many results. */
@@ -55,7 +55,7 @@ export async function statsWith(
 ): Promise<StatsAnswer> {
   const endMs = performance.now() + WAIT_MS_MAX
   for (;;) {
-    const stats = await statsOf(service, token, slug, { recent: 100 })
+    const stats = await readStats(service, token, slug, { recent: 100 })
     if (stats.summary.total_requests >= total) return stats
     if (performance.now() > endMs) {
       throw new Error(`${stats.summary.total_requests} of ${total} results show`)

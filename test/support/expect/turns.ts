@@ -1,18 +1,20 @@
+import { processorMs } from './processor-time.ts'
+
 /** What work gives, its time, and the longest time that the event loop waited for it. */
 export async function timedTurns<T>(
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly longestMs: number; readonly totalMs: number }> {
-  const startedAt = performance.now()
+  const startedAt = processorMs()
   let [seenAt, longestMs] = [startedAt, 0]
   const look = () => {
-    longestMs = Math.max(longestMs, performance.now() - seenAt)
-    seenAt = performance.now()
+    longestMs = Math.max(longestMs, processorMs() - seenAt)
+    seenAt = processorMs()
   }
   const watch = setInterval(look, 1)
   try {
     const result = await work()
     look()
-    return { result, longestMs, totalMs: performance.now() - startedAt }
+    return { result, longestMs, totalMs: processorMs() - startedAt }
   } finally {
     clearInterval(watch)
   }

@@ -40,13 +40,17 @@ export class KeyedClient {
     return promise
   }
 
-  /** Sends it until it is answered otherwise than by 409. */
+  /**
+   * Sends it until it is answered otherwise than by 409, or by a service that refuses some of so many
+   * at once because other processes have most of the processor.
+   */
   async untilAnswered(
     ...[url, token, key, body]: Parameters<KeyedClient['send']>
   ): Promise<KeyedAnswer> {
     for (;;) {
       const answer = await this.send(url, token, key, body)
-      if (!answer.body.includes('"idempotency_in_progress"')) return answer
+      const isToWait = ['"idempotency_in_progress"', 'the service is overloaded']
+      if (!isToWait.some((text) => answer.body.includes(text))) return answer
       this.waits++
       await setTimeout(50)
     }

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { scanFrames } from '../../../src/score-log/spool/frames.ts'
+import { scanFrames } from '../../../src/log/spool/frames.ts'
 import { sampleSpec } from '../cards/cards.ts'
 import type { TestDatabase } from '../start/databases.ts'
 import { post, ServiceProcess } from '../start/process.ts'
@@ -21,7 +21,8 @@ export class LoadedService {
   process: ServiceProcess | null = null
   private readonly database: Pick<TestDatabase, 'databaseUrl' | 'dataDir'>
   private readonly env: Readonly<Record<string, string>>
-  private url = ''
+  /** Where the process answers. */
+  url = ''
   private target: { readonly path: string; readonly key: string } | null = null
 
   constructor(
@@ -33,8 +34,8 @@ export class LoadedService {
   }
 
   /** Starts a process; the first one also deploys the sample and makes a key. */
-  async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
-    await this.startProcess(env)
+  async start(env: Readonly<Record<string, string>> = {}, file?: string): Promise<void> {
+    await this.startProcess(env, file)
     this.target ??= await this.deploySample()
   }
 
@@ -44,9 +45,13 @@ export class LoadedService {
     this.target = target
   }
 
-  /** Starts a process and waits until it answers. */
-  async startProcess(env: Readonly<Record<string, string>> = {}): Promise<void> {
-    this.process = ServiceProcess.start({
+  /**
+   * Starts a process and waits until it answers.
+   *
+   * @param file program of another version
+   */
+  async startProcess(env: Readonly<Record<string, string>> = {}, file?: string): Promise<void> {
+    const all = {
       DATA_DIR: this.database.dataDir,
       ...(this.database.databaseUrl !== null && { DATABASE_URL: this.database.databaseUrl }),
       JWT_SECRET: 'secret of the tests, long enough',
@@ -56,7 +61,8 @@ export class LoadedService {
       RATE_LIMIT_PER_MINUTE: '1000000000',
       ...this.env,
       ...env,
-    })
+    }
+    this.process = ServiceProcess.start(all, file)
     this.url = await this.process.url()
   }
 

@@ -15,15 +15,15 @@ export function labelledSample(n: number, hasTies: boolean): LabelledSample {
     state = (state * 1664525 + 1013904223) % 4294967296
     return state / 4294967296
   }
-  const scoreOf = (u: number) => (hasTies ? Math.floor(u * 20) * 10 + 400 : 400 + 200 * u)
+  const computeScore = (u: number) => (hasTies ? Math.floor(u * 20) * 10 + 400 : 400 + 200 * u)
   const champion: number[] = []
   const challenger: number[] = []
   const isBad: boolean[] = []
   for (let row = 0; row < n; row++) {
     const [a, b, c] = [next(), next(), next()]
-    const score = scoreOf(a)
+    const score = computeScore(a)
     champion.push(score)
-    challenger.push(scoreOf(a * 0.6 + b * 0.4))
+    challenger.push(computeScore(a * 0.6 + b * 0.4))
     isBad.push(c < 1 / (1 + Math.exp((score - 460) / 30)))
   }
   return { champion, challenger, isBad }

@@ -110,7 +110,7 @@ export function evaluateNaively(spec: NaiveSpec, applicant: Applicant): NaiveRes
     }
     const points = feature.bins[bin]?.points ?? 0
     bins.push(bin)
-    cells.push(cellOf(feature, value))
+    cells.push(findCell(feature, value))
     contributions.push([feature.name, points])
     score = score + points
   }
@@ -118,12 +118,12 @@ export function evaluateNaively(spec: NaiveSpec, applicant: Applicant): NaiveRes
   const unknown = Object.keys(applicant).filter((name) => !names.includes(name))
   const namesNone = names.every((name) => !Object.keys(applicant).includes(name))
   const pd = probabilityOfDefault(spec.scaling, score)
-  const riskGrade = gradeOf(spec.risk_grades ?? [], score)
+  const riskGrade = readGrade(spec.risk_grades ?? [], score)
   const found = { cells, unmatched, missing, namesNone, unknown, invalid }
   return { score, pd, riskGrade, contributions, bins, ...found }
 }
 
-function cellOf(feature: NaiveFeature, value: unknown): number {
+function findCell(feature: NaiveFeature, value: unknown): number {
   if (value === null) return 3
   if (typeof value !== 'string' && !(typeof value === 'number' && Number.isFinite(value))) return -1
   const bin = matchingBin(feature, value)
@@ -210,7 +210,7 @@ function probabilityOfDefault(scaling: NaiveSpec['scaling'], score: number): num
 }
 
 /** Closed ranges; an end that two grades share belongs to the grade that starts there. */
-function gradeOf(grades: NaiveGrade[], score: number): string | null {
+function readGrade(grades: NaiveGrade[], score: number): string | null {
   const holding = grades.filter(
     (grade) =>
       (grade.min_score === null || grade.min_score <= score) &&

@@ -45,6 +45,7 @@ export function deduped<Row extends ExportedRow>(
   })
 }
 
-export const meanOf = (values: readonly number[]) =>
+export const computeMean = (values: readonly number[]) =>
   values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
-export const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
+export const computeSum = (values: readonly number[]) =>
+  values.reduce((sum, value) => sum + value, 0)

@@ -38,9 +38,9 @@ export function naiveReport(
   facts: readonly KnownFact[],
 ): NaiveReport {
   const stored = withoutRepetition(facts)
-  const names = new Set(scorings.map(nameOf))
+  const names = new Set(scorings.map(formatName))
   const applicants = [...names].map((name) => {
-    const own = scorings.filter((scoring) => nameOf(scoring) === name)
+    const own = scorings.filter((scoring) => formatName(scoring) === name)
     const keys = new Set(own.map(({ key }) => key))
     const known = (kind: KnownFact['kind']) =>
       stored
@@ -78,7 +78,8 @@ export function naiveReport(
   }
 }
 
-const nameOf = ({ key, reference }: KnownScoring) => (reference === null ? key : `=${reference}`)
+const formatName = ({ key, reference }: KnownScoring) =>
+  reference === null ? key : `=${reference}`
 
 /** The same again for the same moment changes nothing, and has no place in the order. */
 function withoutRepetition(facts: readonly KnownFact[]): KnownFact[] {

@@ -1,7 +1,8 @@
-import { ROLES } from '../../../src/access/caller.ts'
+import { ROLES } from '../../../src/http/access/caller.ts'
 import type { Route } from './routes.ts'
 
 const MANAGERS = ['owner', 'admin'] as const
+const AUDITED = ['owner', 'admin', 'auditor'] as const
 
 /** Routes of secrets, own accounts and what a review of access reads. */
 export const ACCESS_ROUTES: Readonly<Record<string, Route>> = {
@@ -38,16 +39,25 @@ export const ACCESS_ROUTES: Readonly<Record<string, Route>> = {
     success: '404 key_not_found',
     body: { overlap_seconds: 60 },
   },
+  'PATCH /v1/keys/:id': {
+    operation: 'keys.update',
+    admitted: MANAGERS,
+    id: 'key',
+    success: '404 key_not_found',
+    body: { name: 'renamed' },
+  },
   'POST /v1/service-accounts': {
     operation: 'service_accounts.create',
     admitted: MANAGERS,
+    inPerson: true,
     success: '201',
     body: { name: 'account of the access table', role: 'viewer' },
   },
-  'GET /v1/service-accounts': { operation: 'service_accounts.list', admitted: MANAGERS },
+  'GET /v1/service-accounts': { operation: 'service_accounts.list', admitted: AUDITED },
   'POST /v1/service-accounts/:id/rotate': {
     operation: 'service_accounts.rotate',
     admitted: MANAGERS,
+    inPerson: true,
     id: 'account',
     success: '404 service_account_not_found',
     body: { overlap_seconds: 60 },
@@ -55,6 +65,7 @@ export const ACCESS_ROUTES: Readonly<Record<string, Route>> = {
   'DELETE /v1/service-accounts/:id': {
     operation: 'service_accounts.revoke',
     admitted: MANAGERS,
+    inPerson: true,
     id: 'account',
     success: '404 service_account_not_found',
   },
@@ -65,8 +76,8 @@ export const ACCESS_ROUTES: Readonly<Record<string, Route>> = {
     success: '201',
     body: { environment: 'production' },
   },
-  'GET /v1/audit-log/export': { operation: 'audit_log.export', admitted: MANAGERS },
-  'GET /v1/access-review': { operation: 'access_review.export', admitted: MANAGERS },
+  'GET /v1/audit-log/export': { operation: 'audit_log.export', admitted: AUDITED },
+  'GET /v1/access-review': { operation: 'access_review.export', admitted: AUDITED },
 }
 
 const SIGNED = '401 unauthorized'

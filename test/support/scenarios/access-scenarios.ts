@@ -16,7 +16,7 @@ async function signedIn({ service, team }: TwoTeams): Promise<string> {
 
 const account = async (team: Team) =>
   team.done('POST', '/v1/service-accounts', { name: 'a pipeline', role: 'admin' })
-const keyOf = async (team: Team) => (await team.done('POST', '/v1/keys', { name: 'a key' })).id
+const makeKey = async (team: Team) => (await team.done('POST', '/v1/keys', { name: 'a key' })).id
 
 /** How their outcomes come about. */
 export const ACCESS_SCENARIOS: Readonly<
@@ -72,10 +72,19 @@ export const ACCESS_SCENARIOS: Readonly<
       },
     ],
   },
+  'PATCH /v1/keys/{id}': {
+    '200': [
+      'another name',
+      async ({ team }) => {
+        const { id } = await team.done('POST', '/v1/keys', { name: 'k' })
+        return team.call('PATCH', `/v1/keys/${id}`, { name: 'l' })
+      },
+    ],
+  },
   'POST /v1/keys/{id}/rotate': {
     '200': [
       'a key',
-      async ({ team }) => team.call('POST', `/v1/keys/${await keyOf(team)}/rotate`, {}),
+      async ({ team }) => team.call('POST', `/v1/keys/${await makeKey(team)}/rotate`, {}),
     ],
   },
   'POST /v1/service-accounts': {

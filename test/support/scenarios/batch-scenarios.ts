@@ -6,6 +6,7 @@ import type { Route } from './routes.ts'
 import type { Row } from './scenarios.ts'
 
 const SENDER = 'score key or deployer'
+const READER = 'score key or file reader'
 const NONE = '404 batch_not_found'
 /** Well formed, so that the database is asked for it. */
 const NO_DEPLOYMENT = newId('dep_', 0)
@@ -26,10 +27,10 @@ export const BATCH_ROUTES: Readonly<Record<string, Route>> = {
     file: { type: 'text/csv', text: 'income\n1\n', query: 'deployment=<slug>' },
     success: '400 invalid_request',
   },
-  'GET /v1/batches': { operation: 'batches.list', admitted: SENDER },
+  'GET /v1/batches': { operation: 'batches.list', admitted: READER },
   'GET /v1/batches/:id': {
     operation: 'batches.get',
-    admitted: SENDER,
+    admitted: READER,
     id: 'batch',
     success: NONE,
   },
@@ -41,13 +42,13 @@ export const BATCH_ROUTES: Readonly<Record<string, Route>> = {
   },
   'GET /v1/batches/:id/results': {
     operation: 'batches.results',
-    admitted: SENDER,
+    admitted: READER,
     id: 'batch',
     success: NONE,
   },
   'GET /v1/batches/:id/errors': {
     operation: 'batches.errors',
-    admitted: SENDER,
+    admitted: READER,
     id: 'batch',
     success: NONE,
   },

@@ -1,6 +1,6 @@
 import { newId } from '../../../src/platform/ids/ids.ts'
-import { jsonOf } from '../expect/answers.ts'
-import { changesOf } from '../start/changes.ts'
+import { formatJson } from '../expect/answers.ts'
+import { readChanges } from '../start/changes.ts'
 import { numberedSpec, type Team } from '../start/team.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 
@@ -11,7 +11,7 @@ const CSV = { 'content-type': 'text/csv' }
  *
  * @param name of its cards
  */
-export async function belongingsOf(team: Team, name: string): Promise<Ids> {
+export async function readBelongings(team: Team, name: string): Promise<Ids> {
   const { service, owner } = team
   const { slug, modelId: model } = await team.deploy(numberedSpec(1, { name }))
   const challenger = numberedSpec(77, { name, version: 'theirs' })
@@ -24,12 +24,12 @@ export async function belongingsOf(team: Team, name: string): Promise<Ids> {
   const order = { name: 'theirs', role: 'viewer' }
   const account = await team.done('POST', '/v1/service-accounts', order)
   const login = { url: '/api/auth/login', body: { email: member.email, password } }
-  const { access_token: token } = jsonOf(await service.call(login))
+  const { access_token: token } = formatJson(await service.call(login))
   const own = { method: 'GET', url: '/api/auth/sessions', token } as const
-  const session = jsonOf(await service.call(own)).sessions[0].id
+  const session = formatJson(await service.call(own)).sessions[0].id
   const { id: job } = await team.done('POST', `/v1/deployments/${slug}/replays`, {})
   const file = async (url: string, body: string): Promise<string> =>
-    jsonOf(await service.call({ url, token: owner, body, headers: CSV })).id
+    formatJson(await service.call({ url, token: owner, body, headers: CSV })).id
   const made = {
     slug,
     model,
@@ -43,5 +43,5 @@ export async function belongingsOf(team: Team, name: string): Promise<Ids> {
     session,
     job,
   }
-  return { ...made, ...(await changesOf(team)), challenger: entry.id, version: entry.version }
+  return { ...made, ...(await readChanges(team)), challenger: entry.id, version: entry.version }
 }

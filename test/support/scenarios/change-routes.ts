@@ -1,7 +1,8 @@
-import { ROLES } from '../../../src/access/caller.ts'
+import { ROLES } from '../../../src/http/access/caller.ts'
 import type { Route } from './routes.ts'
 
 const MANAGERS = ['owner', 'admin'] as const
+const AUDITED = ['owner', 'admin', 'auditor'] as const
 const NO_REQUEST = '404 change_request_not_found'
 const NO_WEBHOOK = '404 webhook_not_found'
 
@@ -42,13 +43,13 @@ export const CHANGE_ROUTES: Readonly<Record<string, Route>> = {
     success: '422 invalid_webhook',
     body: { url: 'http://risk.lender.example/' },
   },
-  'GET /v1/webhooks': { operation: 'webhooks.list', admitted: MANAGERS },
-  'GET /v1/webhooks/:id': webhookRoute('get'),
+  'GET /v1/webhooks': { operation: 'webhooks.list', admitted: AUDITED },
+  'GET /v1/webhooks/:id': webhookRoute('get', { admitted: AUDITED }),
   'PATCH /v1/webhooks/:id': webhookRoute('update', { body: { description: null } }),
   'DELETE /v1/webhooks/:id': webhookRoute('delete'),
   'POST /v1/webhooks/:id/rotate': webhookRoute('rotate', { body: { overlap_seconds: 60 } }),
   'POST /v1/webhooks/:id/test': webhookRoute('test'),
-  'GET /v1/webhooks/:id/deliveries': webhookRoute('deliveries'),
+  'GET /v1/webhooks/:id/deliveries': webhookRoute('deliveries', { admitted: AUDITED }),
   'POST /v1/webhooks/:id/deliveries/:delivery_id/replay': webhookRoute('replay'),
   'POST /v1/webhooks/:id/replay': webhookRoute('replay_dead'),
 }
@@ -82,6 +83,8 @@ export const GUARDED_OUTCOMES: Readonly<Record<string, readonly string[]>> = {
   'DELETE /api/v1/scorecards/{scorecard_id}/challengers/{version}': WAITS,
   'POST /api/v1/scorecards/{scorecard_id}/promote': WAITS,
   'POST /api/v1/scorecards/{scorecard_id}/rollback': WAITS,
+  'PUT /v1/deployments/{slug}/reason-baseline': WAITS,
+  'PUT /v1/deployments/{slug}/stability/alarm': WAITS,
   'PATCH /v1/models/{id}': ['409 approval_required'],
 }
 

@@ -1,10 +1,11 @@
 import { expect } from 'vitest'
-import { requesterOf } from '../start/changes.ts'
+import { guard, readRequester } from '../start/changes.ts'
 import { numberedSpec, type Team, type TwoTeams } from '../start/team.ts'
+import { explained } from './reason-scenarios.ts'
 import { UNKNOWN } from './routes.ts'
 import type { Row, Scenario } from './scenarios.ts'
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 const OFF = '409 webhook_inactive'
 
@@ -59,6 +60,11 @@ const CHANGES_OF: Readonly<Record<string, (of: Guarded) => Send>> = {
     `/api/v1/scorecards/${slug}/rollback`,
     {},
   ],
+  'PUT /v1/deployments/{slug}/stability/alarm': ({ slug }) => [
+    'PUT',
+    `/v1/deployments/${slug}/stability/alarm`,
+    { is_on: false },
+  ],
 }
 
 const WAITING_MAX = 20
@@ -76,6 +82,21 @@ const guardedChange =
     return team.call(...change(of))
   }
 
+/** The same for a card that has reasons. */
+const guardedReasons =
+  (waiting: number): Scenario =>
+  async (teams) => {
+    const { team, service } = teams
+    const { slug, order } = await explained(teams)
+    const { id } = await team.done('POST', `/v1/deployments/${slug}/reason-baselines`, order)
+    await guard(service, team.owner, slug)
+    for (let n = 0; n < waiting; n++) {
+      await team.traffic(slug, { action: 'toggle_shadow', shadow_mode: true })
+    }
+    const body = { model_id: order.model_id, baseline_id: id }
+    return team.call('PUT', `/v1/deployments/${slug}/reason-baseline`, body)
+  }
+
 /** How the outcomes of guarded changes come about. */
 export const GUARDED_SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   ...Object.fromEntries(
@@ -87,6 +108,10 @@ export const GUARDED_SCENARIOS: Readonly<Record<string, Readonly<Record<string, 
       },
     ]),
   ),
+  'PUT /v1/deployments/{slug}/reason-baseline': {
+    '202': ['the deployment requires approval', guardedReasons(0)],
+    '409 limit_reached': ['too many changes wait', guardedReasons(WAITING_MAX)],
+  },
   'PATCH /v1/models/{id}': {
     '409 approval_required': [
       'a challenger of a deployment that requires approval is archived',
@@ -111,7 +136,7 @@ const decided =
     const answer = await service.call({
       method: 'PATCH',
       url: `/v1/deployments/${of.slug}/traffic`,
-      token: await requesterOf(service, team.owner),
+      token: await readRequester(service, team.owner),
       body: { action: 'add_challenger', model_id, traffic_pct: 5 },
     })
     const { id, after } = answer.json()

@@ -9,6 +9,7 @@ import { ACCESS_OUTCOMES } from './access-routes.ts'
 import { ALARM_OUTCOMES } from './alarm-routes.ts'
 import { BATCH_OUTCOMES } from './batch-scenarios.ts'
 import { CHANGE_OUTCOMES, GUARDED_OUTCOMES } from './change-routes.ts'
+import { FEATURE_OUTCOMES } from './feature-scenarios.ts'
 
 const KEYED = '401 invalid_api_key'
 const SIGNED = '401 unauthorized'
@@ -76,6 +77,10 @@ export const DECIDED: Table = {
   ...ALARM_OUTCOMES,
   ...BATCH_OUTCOMES,
   ...CHANGE_OUTCOMES,
+  'GET /v1/score/{slug}/schema': ['200', '304', SIGNED, DEPLOYMENT, QUOTA, AWAY],
+  'POST /v1/deployments/{slug}/trial': [
+    ...['200', SIGNED, DEPLOYMENT, QUOTA, ...BODY, STRICT, REASONS],
+  ],
   'POST /v1/score/{slug}': [...BODY, STRICT, REASONS, ...KEYS],
   'POST /v1/score/{slug}/batch': [...BODY, STRICT, REASONS, ...KEYS],
   'POST /v1/deployments/{slug}/reason-baselines': [
@@ -94,6 +99,7 @@ export const DECIDED: Table = {
     ...['200', FORM, SIGNED, '404 score_not_found', QUOTA, AWAY],
   ],
   'POST /v1/models/deploy': [...BODY, ...CHANGES],
+  'POST /v1/models/checks': ['202', SIGNED, ROLE, QUOTA, ...BODY],
   'POST /v1/models/import': [
     ...['200', SIGNED, ROLE, '422 invalid_spec', '422 parity_failed', QUOTA, ...BODY],
     ...CHANGES,
@@ -112,6 +118,8 @@ export const DECIDED: Table = {
   'PUT /v1/models/{id}/baseline': [
     ...['200', SIGNED, ROLE, MODEL, DEPLOYMENT, '422 invalid_baseline', QUOTA, ...BODY],
   ],
+  'GET /v1/overview': ['200', SIGNED, QUOTA, FORM, AWAY],
+  'GET /v1/deployments/{slug}/reports/{month}': [...REPORT, '404 definition_not_found'],
   'GET /v1/deployments/{slug}/stability': MODEL_REPORT,
   'GET /v1/deployments/{slug}/stability/series': MODEL_REPORT,
   'GET /v1/deployments/{slug}/cutoffs': MODEL_REPORT,
@@ -123,6 +131,7 @@ export const DECIDED: Table = {
   'POST /v1/deployments/{slug}/rollback': [...BODY, ...CHANGES],
   'POST /v1/keys': [...BODY, ...CHANGES],
   'GET /v1/keys': [FORM, AWAY],
+  'PATCH /v1/keys/{id}': ['200', SIGNED, ROLE, '404 key_not_found', QUOTA, ...BODY],
   'DELETE /v1/keys/{id}': ['204', SIGNED, ROLE, '404 key_not_found', QUOTA, AWAY],
   'POST /api/auth/login': ['401 invalid_credentials', ...BODY],
   'POST /api/auth/refresh': ['401 invalid_refresh_token', ...BODY],
@@ -142,7 +151,9 @@ export const DECIDED: Table = {
   ],
   'GET /api/v1/scorecards': [FORM, AWAY],
   'GET /v1/members': ['200', SIGNED, ROLE, QUOTA, FORM, AWAY],
-  'POST /v1/members': ['201', SIGNED, ROLE, '409 member_exists', QUOTA, ...BODY, ...CHANGES],
+  'POST /v1/members': [
+    ...['201', SIGNED, ROLE, '409 member_exists', '409 passwords_off', QUOTA, ...BODY, ...CHANGES],
+  ],
   'PATCH /v1/members/{id}': ['200', SIGNED, ROLE, MEMBER, LAST, QUOTA, ...BODY],
   'DELETE /v1/members/{id}': ['204', SIGNED, ROLE, MEMBER, LAST, QUOTA, AWAY],
   'GET /v1/scores': ['200', FORM, SIGNED, DEPLOYMENT, QUOTA, AWAY],
@@ -159,7 +170,7 @@ export const DECIDED: Table = {
   'GET /v1/log/checkpoint': ['200', FORM, SIGNED, QUOTA, AWAY],
   'GET /v1/log/consistency': ['200', FORM, SIGNED, QUOTA, AWAY],
   'GET /v1/log/key': ['200', FORM, SIGNED, QUOTA],
-  'GET /v1/jobs/{id}': ['200', SIGNED, '404 job_not_found', QUOTA, AWAY],
+  'GET /v1/jobs/{id}': ['200', SIGNED, ROLE, '404 job_not_found', QUOTA, AWAY],
   'POST /v1/jobs/{id}/cancel': ['200', SIGNED, ROLE, '404 job_not_found', QUOTA, AWAY],
   'POST /v1/deployments/{slug}/replays': ['202', SIGNED, ROLE, DEPLOYMENT, QUOTA, ...BODY],
   'POST /v1/scores/{request_id}/replay': [
@@ -179,12 +190,12 @@ export const DECIDED: Table = {
     ...['200', FORM, SIGNED, DEPLOYMENT, '404 definition_not_found', QUOTA, AWAY],
   ],
   'GET /v1/audit-log': ['200', SIGNED, ROLE, QUOTA, FORM, AWAY],
-  'any other path': ['404 not_found'],
+  'any other path': ['404 not_found', '405 not_found'],
 }
 
 /** Each endpoint with each of its outcomes, as `endpoint → outcome`. */
 export function documentedOutcomes(): string[] {
-  const pairs = [SPECIFIED, DECIDED, GUARDED_OUTCOMES].flatMap((table) =>
+  const pairs = [SPECIFIED, DECIDED, GUARDED_OUTCOMES, FEATURE_OUTCOMES].flatMap((table) =>
     Object.entries(table).flatMap(([endpoint, outcomes]) =>
       outcomes.map((outcome) => [endpoint, outcome] as const),
     ),

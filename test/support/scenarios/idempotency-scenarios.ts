@@ -1,6 +1,6 @@
 import { documentedOutcomes } from './documented.ts'
 import { keyed, newKey, spyOnStore } from './idempotency.ts'
-import { pathOf, ROUTES, withIds } from './routes.ts'
+import { formatPath, ROUTES, withIds } from './routes.ts'
 import type { Row, Scenario } from './scenarios.ts'
 
 /** What stands in the store for a key, and what a request with the key is answered then. */
@@ -26,7 +26,7 @@ export function idempotencyScenarios(
 function meeting(row: string, { isSame, isClaimed }: (typeof HELD)[keyof typeof HELD]): Scenario {
   return async ({ service, team }, ids) => {
     const { admitted, body, file } = ROUTES[row] ?? {}
-    const { method, path } = pathOf(row)
+    const { method, path } = formatPath(row)
     const claim = spyOnStore('claim').mockImplementation(async ({ bodyHash }) => ({
       held: { bodyHash: isSame ? bodyHash : Buffer.alloc(32), answer: null, isClaimed },
     }))

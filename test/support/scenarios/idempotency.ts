@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest'
-import { PostgresIdempotencyStore } from '../../../src/idempotency/store.ts'
+import { IdempotencyStore } from '../../../src/http/idempotency/store.ts'
 import type { Database } from '../../../src/platform/db/client.ts'
 import type { TestService } from '../start/service.ts'
 import type { Team } from '../start/team.ts'
@@ -28,20 +28,20 @@ export function keyed(service: TestService, key: string, call: KeyedCall) {
 
 /** What the store does from now on, until the spy is restored. */
 export function spyOnStore<Method extends 'claim' | 'keep' | 'release'>(method: Method) {
-  return vi.spyOn(PostgresIdempotencyStore.prototype, method)
+  return vi.spyOn(IdempotencyStore.prototype, method)
 }
 
 /** The database of a service: the embedded one can't be opened a second time. */
-export async function databaseOf(team: Team): Promise<Database> {
+export async function formatDatabase(team: Team): Promise<Database> {
   const spy = spyOnStore('claim')
   await keyed(team.service, newKey(), { url: '/v1/keys', token: team.owner, body: { name: 'k' } })
   const [store] = spy.mock.contexts
   spy.mockRestore()
-  if (!(store instanceof PostgresIdempotencyStore)) throw expect.fail('the store was not asked')
+  if (!(store instanceof IdempotencyStore)) throw expect.fail('the store was not asked')
   return store['db']
 }
 
 /** The number of changes that the team has made. */
-export async function changesOf(team: Team): Promise<number> {
+export async function readChanges(team: Team): Promise<number> {
   return (await team.done('GET', '/v1/audit-log')).records.length
 }

@@ -17,6 +17,8 @@ export const MONITORING_ROUTES: Readonly<Record<string, Route>> = {
     operation: 'monitoring.series',
     admitted: READERS,
   },
+  'GET /v1/overview': { operation: 'overview.get', admitted: READERS },
+  'GET /v1/deployments/:slug/reports/:month': { operation: 'reports.month', admitted: READERS },
   'GET /v1/deployments/:slug/cutoffs': { operation: 'monitoring.cutoffs', admitted: READERS },
   'GET /v1/deployments/:slug/swap-set': {
     operation: 'monitoring.swap_set',

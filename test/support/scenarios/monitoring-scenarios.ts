@@ -60,6 +60,28 @@ export const MONITORING_SCENARIOS: Readonly<Record<string, Readonly<Record<strin
   'GET /v1/deployments/{slug}/stability': ofModel('/stability'),
   'GET /v1/deployments/{slug}/stability/series': ofModel('/stability/series'),
   'GET /v1/deployments/{slug}/cutoffs': ofModel('/cutoffs'),
+  'GET /v1/overview': {
+    '200': ['a member asks', ({ team }) => team.call('GET', '/v1/overview')],
+    '400 invalid_request': [
+      'a cursor of another list',
+      ({ team }) => team.call('GET', '/v1/overview?cursor=dep_1'),
+    ],
+  },
+  'GET /v1/deployments/{slug}/reports/{month}': {
+    '200': [
+      'the month of now',
+      ({ team }, { slug }) =>
+        team.call('GET', at(slug, `/reports/${new Date().toISOString().slice(0, 7)}`)),
+    ],
+    '400 invalid_request': [
+      'a month to come',
+      ({ team }, { slug }) => team.call('GET', at(slug, '/reports/2199-01')),
+    ],
+    '404 definition_not_found': [
+      'an unknown definition',
+      ({ team }, { slug }) => team.call('GET', at(slug, '/reports/2026-01?definition=none')),
+    ],
+  },
   'GET /v1/deployments/{slug}/swap-set': ofChallenger('/swap-set?cutoff=1'),
   'GET /v1/deployments/{slug}/migration': ofChallenger('/migration?dedupe=last'),
 }

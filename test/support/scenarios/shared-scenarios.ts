@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Ids, pathOf, ROUTES, UNKNOWN, withIds } from './routes.ts'
+import { formatPath, type Ids, ROUTES, UNKNOWN, withIds } from './routes.ts'
 import type { Row, Scenario } from './scenarios.ts'
 
 /** Largest body that these scenarios are made for. */
@@ -8,7 +8,7 @@ export const BODY_BYTES_MAX = 32_768
 /** Scenarios that follow from a row of the access table alone. */
 export function sharedScenarios(row: string): Array<[outcome: string, ...Row]> {
   const { admitted, body } = ROUTES[row] ?? expect.fail(`${row} is not a route`)
-  const { method, path } = pathOf(row)
+  const { method, path } = formatPath(row)
   const isKeyed = admitted === 'score key'
   const send =
     (ids: Ids, text = body && JSON.stringify(body), headers = {}, by?: string | null): Scenario =>
@@ -30,8 +30,11 @@ export function sharedScenarios(row: string): Array<[outcome: string, ...Row]> {
     rows.push([refused, 'no credentials', send(none, undefined, {}, null)])
   }
   const isForRoles = Array.isArray(admitted) && !admitted.includes('viewer')
-  if (isForRoles || admitted === 'score key or deployer') {
-    const byViewer: Scenario = (of, ids) => send(none, undefined, {}, of.tokenOf('viewer'))(of, ids)
+  const isForSenders =
+    admitted === 'score key or deployer' || admitted === 'score key or file reader'
+  if (isForRoles || isForSenders) {
+    const byViewer: Scenario = (of, ids) =>
+      send(none, undefined, {}, of.readToken('viewer'))(of, ids)
     rows.push(['403 insufficient_role', 'a viewer asks', byViewer])
   }
   const named = `${path} ${JSON.stringify(body)}`

@@ -1,20 +1,17 @@
 import { sql } from 'drizzle-orm'
-import { type Database, rowsOf } from '../../../src/platform/db/client.ts'
-import type { Rollup } from '../../../src/rollups/rollup.ts'
-import { mergedRollup } from '../../../src/rollups/rollup.ts'
-import { epochMs } from '../../../src/rollups/rollup-rows.ts'
-import type { Span } from '../../../src/rollups/spans.ts'
-import type { OpenBlock } from '../../../src/score-log/blocks/block.ts'
-import { openBlock } from '../../../src/score-log/blocks/block-decoder.ts'
-import { PostgresBlockReader } from '../../../src/score-log/blocks/block-store.ts'
-import { modelsOf } from '../../../src/score-log/reading/model-text-store.ts'
-import {
-  type LoggedRequest,
-  readLoggedRequest,
-} from '../../../src/score-log/record/logged-request.ts'
-import { PostgresStatsStore } from '../../../src/stats/store.ts'
+import type { OpenBlock } from '../../../src/log/blocks/block.ts'
+import { openBlock } from '../../../src/log/blocks/block-decoder.ts'
+import { BlockReader } from '../../../src/log/blocks/block-store.ts'
+import type { StoredBlock } from '../../../src/log/blocks/stored-block.ts'
+import { makeModels } from '../../../src/log/reading/model-text-store.ts'
+import { type LoggedRequest, readLoggedRequest } from '../../../src/log/record/logged-request.ts'
+import type { Rollup } from '../../../src/log/rollups/rollup.ts'
+import { mergedRollup } from '../../../src/log/rollups/rollup.ts'
+import type { Span } from '../../../src/log/rollups/spans.ts'
+import { type Database, queryRows } from '../../../src/platform/db/client.ts'
+import { StatsStore } from '../../../src/reports/stats/store.ts'
 
-/** A request of the log, in either form. */
+/** A request of the log. */
 export interface LoggedFacts {
   readonly requestId: string
   readonly scoredAtMs: number
@@ -23,17 +20,7 @@ export interface LoggedFacts {
 
 /** Facts of all requests in the log, oldest first. */
 export async function loggedFacts(db: Database): Promise<LoggedFacts[]> {
-  const rows = await rowsOf<{ request_id: string; at_ms: number; applicants: number }>(
-    db,
-    sql`select request_id, ${epochMs(sql`scored_at`)} as at_ms,
-        cardinality(served_scores)::integer as applicants
-      from score_log`,
-  )
-  const facts = rows.map((row) => ({
-    requestId: row.request_id,
-    scoredAtMs: row.at_ms,
-    applicants: row.applicants,
-  }))
+  const facts: LoggedFacts[] = []
   for await (const { block } of loggedBlocks(db)) {
     for (let index = 0; index < block.count; index++) {
       facts.push({
@@ -55,7 +42,7 @@ export async function loggedIds(db: Database): Promise<string[]> {
 
 /** All requests in the blocks of the log. */
 export async function loggedRequests(db: Database): Promise<LoggedRequest[]> {
-  const source = modelsOf(db)
+  const source = makeModels(db)
   const requests: LoggedRequest[] = []
   for await (const { block } of loggedBlocks(db)) {
     const models = await source.compiled(block.modelIds)
@@ -66,31 +53,39 @@ export async function loggedRequests(db: Database): Promise<LoggedRequest[]> {
   return requests
 }
 
-async function* loggedBlocks(db: Database): AsyncIterable<{ readonly block: OpenBlock }> {
+async function* loggedBlocks(
+  db: Database,
+): AsyncIterable<{ readonly block: OpenBlock; readonly stored: StoredBlock }> {
   const all = { fromMs: -Infinity, toMs: Infinity, order: 'oldest' } as const
-  for await (const stored of new PostgresBlockReader(db).blocksIn(all)) {
-    yield { block: openBlock(stored) }
+  for await (const stored of new BlockReader(db).blocksIn(all)) {
+    yield { block: openBlock(stored), stored }
   }
 }
 
 /** Ids of the requests in each table of the log that holds any. */
 export async function idsByPartition(db: Database): Promise<Record<string, string[]>> {
-  const rows = await rowsOf<{ name: string; ids: string }>(
+  const rows = await queryRows<{ name: string; block_id: string }>(
     db,
-    sql`select tableoid::regclass::text as name, json_agg(request_id order by request_id)::text as ids
-      from score_log group by 1 order by 1`,
+    sql`select tableoid::regclass::text as name, block_id::text as block_id from score_blocks`,
   )
-  return Object.fromEntries(rows.map(({ name, ids }) => [name, JSON.parse(ids)]))
+  const nameOf = new Map(rows.map(({ block_id, name }) => [block_id, name]))
+  const found: Record<string, string[]> = {}
+  for await (const { block, stored } of loggedBlocks(db)) {
+    const name = nameOf.get(stored.blockId) ?? ''
+    const ids = Array.from({ length: block.count }, (_, index) => block.requestId(index))
+    found[name] = [...(found[name] ?? []), ...ids].sort()
+  }
+  return found
 }
 
 /** The names of all tables of the log but the default one. */
 export async function partitions(db: Database): Promise<string[]> {
-  const rows = await rowsOf<{ name: string }>(
+  const rows = await queryRows<{ name: string }>(
     db,
     sql`select inhrelid::regclass::text as name from pg_inherits
-      where inhparent = 'score_log'::regclass order by 1`,
+      where inhparent = 'score_blocks'::regclass order by 1`,
   )
-  return rows.map(({ name }) => name).filter((name) => name !== 'score_log_default')
+  return rows.map(({ name }) => name).filter((name) => name !== 'score_blocks_default')
 }
 
 /**
@@ -103,6 +98,6 @@ export async function rollupOver(
   deploymentId: string,
 ): Promise<Rollup | null> {
   const range = { span, fromMs: -Infinity, toMs: Infinity }
-  const rollups = await new PostgresStatsStore(db).rollups(deploymentId, [range])
+  const rollups = await new StatsStore(db).rollups(deploymentId, [range])
   return mergedRollup(rollups.map(({ rollup }) => rollup))
 }

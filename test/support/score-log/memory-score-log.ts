@@ -1,19 +1,17 @@
 import type { CompiledModel, ModelScore } from '../../../src/engine/index.ts'
 import { AppError } from '../../../src/errors.ts'
-import {
-  type LoggedRequest,
-  readLoggedRequest,
-} from '../../../src/score-log/record/logged-request.ts'
-import type { ModelParts } from '../../../src/score-log/record/model-parts.ts'
-import type { PreparedHead } from '../../../src/score-log/record/prepared-head.ts'
-import { readHeadV4, readRecordV4 } from '../../../src/score-log/record/record-v4.ts'
-import {
-  RecordWriter,
-  type RequestFacts,
-  type ResponseFacts,
-} from '../../../src/score-log/record/record-writer.ts'
-import type { OnLogged, ResultsWriter, ScoreLog } from '../../../src/score-log/score-log.ts'
-import { FRAME_HEADER_BYTES } from '../../../src/score-log/spool/frames.ts'
+import { type LoggedRequest, readLoggedRequest } from '../../../src/log/record/logged-request.ts'
+import type { ModelParts } from '../../../src/log/record/model-parts.ts'
+import { readHeadV4, readRecordV4 } from '../../../src/log/record/record-v4.ts'
+import { RecordWriter } from '../../../src/log/record/record-writer.ts'
+import type {
+  LoggedFacts,
+  OnOutcome,
+  ResultsWriter,
+  Score,
+  ScoreLog,
+} from '../../../src/log/score-log.ts'
+import { FRAME_HEADER_BYTES } from '../../../src/log/spool/frames.ts'
 
 /** A record as readers see it, and its bytes. */
 export interface MemoryRecord extends LoggedRequest {
@@ -27,22 +25,20 @@ export class MemoryScoreLog implements ScoreLog {
   /** What the next answer waits for. */
   safe: Promise<void> | null = null
   private readonly writer = new RecordWriter()
-  private results = new WatchedResults(this.writer)
 
-  begin(head: PreparedHead, request: RequestFacts): ResultsWriter {
+  append<T>(facts: LoggedFacts, score: Score<T>, onOutcome: OnOutcome<T>): boolean {
     if (this.isFull) throw new AppError('unavailable', 'full')
-    this.writer.begin(head, request)
-    this.results = new WatchedResults(this.writer)
-    return this.results
-  }
-
-  end(facts: ResponseFacts, onLogged: OnLogged): void {
-    this.writer.end(facts)
+    this.writer.begin(facts.head, facts)
+    const results = new WatchedResults(this.writer)
+    const scored = score(results)
+    if (scored === null) return false
+    this.writer.end(scored.facts)
     const payload = Buffer.from(this.writer.frames().subarray(FRAME_HEADER_BYTES))
     this.writer.clear()
-    this.records.push({ ...readLoggedRequest(payload, this.results.modelsOf(payload)), payload })
-    if (this.safe === null) onLogged(null)
-    else this.safe.then(() => onLogged(null), onLogged)
+    this.records.push({ ...readLoggedRequest(payload, results.listModels(payload)), payload })
+    if (this.safe === null) onOutcome(scored.response)
+    else this.safe.then(() => onOutcome(scored.response), onOutcome)
+    return true
   }
 }
 
@@ -79,7 +75,7 @@ class WatchedResults implements ResultsWriter {
     this.writer.addRows(rows, count)
   }
 
-  modelsOf(payload: Buffer): Map<string, CompiledModel> {
+  listModels(payload: Buffer): Map<string, CompiledModel> {
     const models = new Map<string, CompiledModel>()
     const head = readHeadV4(readRecordV4(payload).headBytes)
     for (const [position, { modelId }] of head.models.entries()) {

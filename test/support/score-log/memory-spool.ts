@@ -1,17 +1,17 @@
-import type { AnyRecord } from '../../../src/score-log/record/record.ts'
+import type { RecordV4 } from '../../../src/log/record/record-v4.ts'
 import type {
   DrainBatch,
   DrainToken,
   SpoolReader,
   SpoolStats,
-} from '../../../src/score-log/spool/reader.ts'
-import type { Cursor } from '../../../src/score-log/spool/segments.ts'
+} from '../../../src/log/spool/reader.ts'
+import type { Cursor } from '../../../src/log/spool/spool-papers.ts'
 
 /** A spool that forgets all with its test. */
 export class MemorySpool implements SpoolReader {
   readonly quarantinedIds: string[] = []
   readonly spoolId = `memory${Math.random()}`
-  private readonly held: AnyRecord[] = []
+  private readonly held: RecordV4[] = []
   private readonly listeners: (() => void)[] = []
   /** Acknowledged so far; a token is how many will be. */
   private done = 0
@@ -27,7 +27,7 @@ export class MemorySpool implements SpoolReader {
     }
   }
 
-  append(...records: readonly AnyRecord[]): void {
+  append(...records: readonly RecordV4[]): void {
     this.held.push(...records)
     for (const listener of this.listeners) listener()
   }
@@ -53,7 +53,7 @@ export class MemorySpool implements SpoolReader {
     }
   }
 
-  async readBehind({ offset }: DrainToken, maxRecords: number): Promise<AnyRecord[]> {
+  async readBehind({ offset }: DrainToken, maxRecords: number): Promise<RecordV4[]> {
     return this.held.slice(offset, offset + maxRecords)
   }
 
@@ -71,8 +71,8 @@ export class MemorySpool implements SpoolReader {
     return passed
   }
 
-  async quarantine(record: AnyRecord): Promise<void> {
-    this.quarantinedIds.push(record.requestId)
+  async quarantine(records: readonly RecordV4[]): Promise<void> {
+    this.quarantinedIds.push(...records.map(({ requestId }) => requestId))
   }
 
   onAppend(listener: () => void): void {

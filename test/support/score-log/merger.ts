@@ -3,12 +3,12 @@
  * says `round` after each round. Its argument is the database as JSON.
  */
 import { setImmediate } from 'node:timers/promises'
-import { PostgresBlockTables } from '../../../src/score-log/blocks/upkeep/block-tables.ts'
-import { modelsOf } from '../../../src/score-log/reading/model-text-store.ts'
+import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
+import { makeModels } from '../../../src/log/reading/model-text-store.ts'
 import { openTestDatabase } from '../start/seeded-database.ts'
 
 const { db } = await openTestDatabase(JSON.parse(process.argv[2] ?? ''))
-const tables = new PostgresBlockTables(db, modelsOf(db))
+const tables = new BlockTables(db, makeModels(db))
 process.stdout.write('opened\n')
 for (;;) {
   const rolled = await tables.rollUp()

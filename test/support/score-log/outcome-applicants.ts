@@ -4,7 +4,7 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 const SCORED_MS = Date.UTC(2026, 0, 31)
 
 /** An applicant as outcomes keep it, of a request of its own. */
-export function applicantOf(teamId: string): ScoredApplicant {
+export function readApplicant(teamId: string): ScoredApplicant {
   return {
     teamId,
     deploymentId: newId('dep_', SCORED_MS),
@@ -15,7 +15,6 @@ export function applicantOf(teamId: string): ScoredApplicant {
     scoredAtMs: SCORED_MS,
     referenceHash: 'hash',
     served: 0,
-    isFirstForm: false,
     results: [['mod_1', null, 600, 0.05, 'A', [2, 3]]],
   }
 }

@@ -101,7 +101,7 @@ function resultBytes(result: PayloadResult | null, bytesPerCell: 1 | 2): Buffer 
 export interface TestModel extends PayloadModel {
   readonly model: CompiledModel
   /** The result that the engine gives an applicant; null if a value is not valid. */
-  resultOf(applicant: Applicant): PayloadResult | null
+  makeResult(applicant: Applicant): PayloadResult | null
 }
 
 export function testModel(spec: object, modelId = 'mod_1', challengerId?: string): TestModel {
@@ -116,7 +116,7 @@ export function testModel(spec: object, modelId = 'mod_1', challengerId?: string
     features: model.features.length,
     bytesPerCell: isNarrow ? 1 : 2,
     model,
-    resultOf: (applicant) => {
+    makeResult: (applicant) => {
       scoreApplicant(applicant, modelScore, 'id')
       if (modelScore.invalidCount > 0) return null
       const grade = modelScore.grade === null ? -1 : model.grades.names.indexOf(modelScore.grade)

@@ -1,6 +1,6 @@
-import type { ScannedColumns, ScannedModel } from '../../../src/score-log/reading/columns.ts'
-import type { ScanQuery } from '../../../src/score-log/reading/log-query.ts'
-import type { TimedColumns, TimeOrder } from '../../../src/score-log/reading/timed-columns.ts'
+import type { ScannedColumns, ScannedModel } from '../../../src/log/reading/columns.ts'
+import type { ScanQuery } from '../../../src/log/reading/log-query.ts'
+import type { TimedColumns, TimeOrder } from '../../../src/log/reading/timed-columns.ts'
 
 /** One applicant: the results of each model, null where it failed. */
 export interface ScannedApplicant {
@@ -18,7 +18,7 @@ export function scanned(
   models: readonly string[],
   applicants: readonly ScannedApplicant[],
 ): ScannedColumns {
-  const columnsOf = (modelId: string, position: number): ScannedModel => {
+  const readColumns = (modelId: string, position: number): ScannedModel => {
     const results = applicants.map((applicant) => applicant.results[position] ?? null)
     const features = results.find((result) => result !== null)?.cells?.length ?? 0
     return {
@@ -38,7 +38,7 @@ export function scanned(
   }
   const rows = Int32Array.from(applicants.keys())
   return {
-    models: models.map(columnsOf),
+    models: models.map(readColumns),
     wanted: rows,
     requestOfRow: rows,
     requestId: (request) => `req_${request}`,
@@ -46,7 +46,6 @@ export function scanned(
     latencyMs: () => 1,
     applicants: () => 1,
     served: () => 0,
-    isFirstForm: false,
     recordIndex: () => 0,
     reference: (row) => applicants[row]?.reference ?? null,
     hasReferences: applicants.some(({ reference }) => reference !== undefined),
@@ -61,7 +60,7 @@ export function scanned(
 const HOUR_MS = 3_600_000
 
 /** A log that holds these parts, each a block of its own. */
-export function logOf(...parts: readonly ScannedColumns[]) {
+export function findLog(...parts: readonly ScannedColumns[]) {
   return logOfBlocks(parts, 0)
 }
 
@@ -71,7 +70,7 @@ export function logOfBlocks(parts: readonly ScannedColumns[], bytes: number) {
     async *columns() {
       for (const part of parts) yield [part]
     },
-    columnsByTime: async (_: ScanQuery, order: TimeOrder) => timed(parts, order, bytes),
+    columnsByTime: (_: ScanQuery, order: TimeOrder) => timed(parts, order, bytes),
   }
 }
 

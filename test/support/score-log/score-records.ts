@@ -6,10 +6,10 @@ import {
   ModelScore,
   scoreApplicant,
 } from '../../../src/engine/index.ts'
-import { ModelParts } from '../../../src/score-log/record/model-parts.ts'
-import { PreparedHead } from '../../../src/score-log/record/prepared-head.ts'
-import type { RequestFacts, ResponseFacts } from '../../../src/score-log/record/record-writer.ts'
-import type { ResultsWriter, ScoreLog } from '../../../src/score-log/score-log.ts'
+import { ModelParts } from '../../../src/log/record/model-parts.ts'
+import { PreparedHead } from '../../../src/log/record/prepared-head.ts'
+import type { RequestFacts, ResponseFacts } from '../../../src/log/record/record-writer.ts'
+import type { ResultsWriter, ScoreLog } from '../../../src/log/score-log.ts'
 
 /** A model that writes its results into records. */
 export interface LoggedModel {
@@ -58,9 +58,15 @@ export function logRequest(
   facts: Partial<LoggedFacts> & Pick<LoggedFacts, 'requestId'>,
 ): Promise<void> {
   const all = { ...DEPLOYMENT, ...FACTS, ...facts }
-  writeRows(log.begin(new PreparedHead(all, models), all), models, applicants, all)
   return new Promise((resolve, reject) => {
-    log.end(all, (failure) => (failure === null ? resolve() : reject(failure)))
+    const score = (rows: ResultsWriter) => {
+      writeRows(rows, models, applicants, all)
+      return { facts: all, response: null }
+    }
+    const head = new PreparedHead(all, models)
+    log.append({ ...all, head }, score, (outcome) =>
+      outcome === null ? resolve() : reject(outcome),
+    )
   })
 }
 

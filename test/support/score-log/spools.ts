@@ -1,10 +1,10 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { RecordV4 } from '../../../src/log/record/record-v4.ts'
+import type { SpoolReader } from '../../../src/log/spool/reader.ts'
+import { Spool, type SpoolOptions } from '../../../src/log/spool/spool.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
-import type { AnyRecord } from '../../../src/score-log/record/record.ts'
-import type { SpoolReader } from '../../../src/score-log/spool/reader.ts'
-import { Spool, type SpoolOptions } from '../../../src/score-log/spool/spool.ts'
 import { card, plainFeature } from '../cards/cards.ts'
 import { loggedModel, logRequest } from './score-records.ts'
 
@@ -58,8 +58,8 @@ export function log(
 /** Takes all that is in a spool, as the drain does. */
 export async function drain(
   spool: SpoolReader,
-): Promise<{ records: AnyRecord[]; rejected: string[] }> {
-  const records: AnyRecord[] = []
+): Promise<{ records: RecordV4[]; rejected: string[] }> {
+  const records: RecordV4[] = []
   const rejected: string[] = []
   for (;;) {
     const batch = await spool.readBatch(BATCH_RECORDS, BATCH_BYTES)

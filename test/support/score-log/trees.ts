@@ -1,9 +1,9 @@
-import { KnownHeads } from '../../../src/score-log/blocks/known-heads.ts'
-import { type BlockTree, BlockTrees } from '../../../src/score-log/proof/block-trees.ts'
-import { RecordScanner } from '../../../src/score-log/record/record-scanner.ts'
+import { KnownHeads } from '../../../src/log/blocks/known-heads.ts'
+import { type BlockTree, BlockTrees } from '../../../src/log/proof/block-trees.ts'
+import { RecordScanner } from '../../../src/log/record/record-scanner.ts'
 
 /** The trees of the teams of these records, as one block has them. */
-export function treesOf(payloads: readonly Buffer[]): BlockTree[] {
+export function readTrees(payloads: readonly Buffer[]): BlockTree[] {
   const heads = new KnownHeads()
   const record = new RecordScanner()
   const trees = new BlockTrees()

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** What a server may present. */
-export const CERTIFICATES = ['right', 'wrong-name', 'expired'] as const
+export const CERTIFICATES = ['right', 'wrong-name', 'expired', 'address'] as const
 export type CertificateName = (typeof CERTIFICATES)[number]
 
 /** An authority of its own with certificates for a server on `localhost`, made with openssl. */
@@ -14,10 +14,11 @@ export class Certificates {
   constructor() {
     const authority = ['-x509', '-subj', '/CN=authority of a test', '-days', '2']
     this.openssl('req', ...authority, ...NEW_KEY, '-keyout', 'ca.key', '-out', 'ca.pem')
-    this.issue('right', 'localhost', 2)
-    this.issue('wrong-name', 'elsewhere.example', 2)
+    this.issue('right', 'DNS:localhost', 2)
+    this.issue('wrong-name', 'DNS:elsewhere.example', 2)
+    this.issue('address', 'IP:127.0.0.1', 2)
     // It ended a day before it began.
-    this.issue('expired', 'localhost', -1)
+    this.issue('expired', 'DNS:localhost', -1)
   }
 
   get authority(): string {
@@ -36,10 +37,10 @@ export class Certificates {
     rmSync(this.directory, { recursive: true, force: true })
   }
 
-  private issue(name: CertificateName, host: string, days: number): void {
-    writeFileSync(join(this.directory, `${name}.ext`), `subjectAltName=DNS:${host}`)
+  private issue(name: CertificateName, of: string, days: number): void {
+    writeFileSync(join(this.directory, `${name}.ext`), `subjectAltName=${of}`)
     const request = ['-keyout', `${name}.key`, '-out', `${name}.csr`]
-    this.openssl('req', '-subj', `/CN=${host}`, ...NEW_KEY, ...request)
+    this.openssl('req', '-subj', `/CN=${name}`, ...NEW_KEY, ...request)
     const by = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-extfile', `${name}.ext`]
     const made = ['-in', `${name}.csr`, '-out', `${name}.pem`, '-days', `${days}`]
     this.openssl('x509', '-req', ...by, ...made)

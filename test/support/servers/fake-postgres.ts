@@ -39,7 +39,7 @@ export async function startFakePostgres(
       } else if (data.toString('latin1', 0, 1) === 'Q') {
         const answered: FakeAnswer | null = answerTo(data.toString())
         if (answered === null) return
-        setTimeout(() => socket.write(rowOf(answered)), answered.afterMs ?? 0)
+        setTimeout(() => socket.write(readRow(answered)), answered.afterMs ?? 0)
       }
     })
   })
@@ -59,7 +59,7 @@ function message(type: string, body: Buffer): Buffer {
   return Buffer.concat([head, body])
 }
 
-function rowOf({ column: name, value }: FakeAnswer): Buffer {
+function readRow({ column: name, value }: FakeAnswer): Buffer {
   const isBoolean = typeof value === 'boolean'
   const shown = isBoolean ? (value ? 't' : 'f') : value
   const column = Buffer.alloc(18)

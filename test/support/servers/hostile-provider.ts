@@ -74,7 +74,7 @@ export class HostileProvider {
     } else if (path === '/jwks') {
       send({ keys: [{ ...this.key.publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'RS256' }] })
     } else if (path === '/token') {
-      const body = await textOf(request)
+      const body = await formatText(request)
       if (lie.isSilent) return
       if (lie.isElsewhere) {
         response.writeHead(307, { location: `${issuer}/elsewhere` }).end()
@@ -126,7 +126,7 @@ function part(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-async function textOf(request: IncomingMessage): Promise<string> {
+async function formatText(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   return Buffer.concat(chunks).toString('utf8')

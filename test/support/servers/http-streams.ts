@@ -134,13 +134,13 @@ const oddRequest = fc
   .record({
     line: mostlyFirst(REQUEST_LINES, 4),
     body: fc.constantFrom(...BODIES),
-    lengthOf: mostlyFirst(LENGTHS, 2),
+    readLength: mostlyFirst(LENGTHS, 2),
     further: fc.array(fc.constantFrom(...FURTHER_HEADERS), { maxLength: 2 }),
     lineEnd: mostlyFirst(['\r\n', '\n', '\r'], 12),
     order: fc.infiniteStream(fc.nat(7)),
   })
-  .map(({ line, body, lengthOf, further, lineEnd, order }) => {
-    const headers = [...USUAL_HEADERS, ...further, lengthOf(Buffer.byteLength(body))]
+  .map(({ line, body, readLength, further, lineEnd, order }) => {
+    const headers = [...USUAL_HEADERS, ...further, readLength(Buffer.byteLength(body))]
     const sorted = headers
       .map((text) => ({ text, rank: order.next().value as number }))
       .sort((one, other) => one.rank - other.rank)

@@ -66,7 +66,7 @@ export class TestProvider {
         await grant.save()
         return grant
       },
-      findAccount: (_context, id) => this.accountOf(id),
+      findAccount: (_context, id) => this.readAccount(id),
     })
   }
 
@@ -90,7 +90,7 @@ export class TestProvider {
     await once(this.server, 'close')
   }
 
-  private accountOf(id: string): Account | undefined {
+  private readAccount(id: string): Account | undefined {
     const person = this.accounts.get(id)
     if (person === undefined) return undefined
     return { accountId: id, claims: async () => ({ sub: id, ...person }) }

@@ -92,14 +92,14 @@ function spansIn(url = '', headers: IncomingHttpHeaders, body: Json): ReceivedSp
     const { resource, scopeSpans } = fields(one, ['resource', 'scopeSpans'])
     const attributes = attributesIn(fields(resource, ['attributes']).attributes)
     return scopeSpans.flatMap((scoped: Json) =>
-      fields(scoped, ['scope', 'spans']).spans.map((span: Json) => spanOf(span, attributes)),
+      fields(scoped, ['scope', 'spans']).spans.map((span: Json) => makeSpan(span, attributes)),
     )
   })
 }
 
 const KINDS: Readonly<Record<number, ReceivedSpan['kind']>> = { 1: 'internal', 2: 'server' }
 
-function spanOf(span: Json, resource: ReceivedSpan['resource']): ReceivedSpan {
+function makeSpan(span: Json, resource: ReceivedSpan['resource']): ReceivedSpan {
   const {
     traceId,
     spanId,
@@ -125,8 +125,8 @@ function spanOf(span: Json, resource: ReceivedSpan['resource']): ReceivedSpan {
     parentSpanId,
     name,
     kind: named,
-    beganAtNs: nanosecondsOf(span.startTimeUnixNano),
-    endedAtNs: nanosecondsOf(span.endTimeUnixNano),
+    beganAtNs: readNanoseconds(span.startTimeUnixNano),
+    endedAtNs: readNanoseconds(span.endTimeUnixNano),
     attributes: attributesIn(attributes),
     isError: status !== undefined && fields(status, ['code']).code === 2,
     resource,
@@ -134,7 +134,7 @@ function spanOf(span: Json, resource: ReceivedSpan['resource']): ReceivedSpan {
 }
 
 /** 64-bit numbers are texts. */
-function nanosecondsOf(text: unknown): bigint {
+function readNanoseconds(text: unknown): bigint {
   if (typeof text !== 'string' || !/^\d{19}$/.test(text)) throw new Error('not a time since 1970')
   return BigInt(text)
 }

@@ -107,6 +107,14 @@ export class PostgresServer {
     await this.resume()
   }
 
+  /** From now on asks a role for its password; all others are let in without one. */
+  async askPassword(role: string): Promise<void> {
+    const file = join(this.data, 'pg_hba.conf')
+    const line = `host all ${role} 127.0.0.1/32 scram-sha-256\n`
+    writeFileSync(file, line + readFileSync(file, 'utf8'))
+    await this.run('pg_ctl', ['-D', this.data, 'reload'])
+  }
+
   /** Process of the server; its children serve connections. */
   get processId(): number {
     const [id = ''] = readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n')

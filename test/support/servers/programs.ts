@@ -36,6 +36,12 @@ export function hasOpenssl(): boolean {
   return foundOrNull(isThere ? 'openssl' : undefined, 'openssl') !== null
 }
 
+/** The fuzzer, which `SCHEMATHESIS_PATH` names; null without it, which under CI is an error. */
+export function schemathesisPath(): string | null {
+  const { SCHEMATHESIS_PATH: named = '' } = process.env
+  return foundOrNull(existsSync(named) ? named : undefined, 'Schemathesis')
+}
+
 /** The newest first. */
 function installedServers(): string[] {
   if (!existsSync(SERVERS)) return []

@@ -6,7 +6,7 @@ import { freePort } from './free-port.ts'
 import { RedisServer } from './redis-server.ts'
 
 const NODE_TIMEOUT_MS = 1_000
-const READY_MS_MAX = 20_000
+const READY_MS_MAX = 120_000
 const KEYS_AT_ONCE = 100
 
 /** A node of a cluster; without its slots it serves those of the others no less. */
@@ -76,7 +76,7 @@ export class RedisClusterServers {
   }
 
   /** Index of the master that was given a slot at the start. */
-  masterOf(slot: number): number {
+  findMaster(slot: number): number {
     return Math.floor((slot * this.masters.length) / SLOTS)
   }
 

@@ -44,7 +44,7 @@ export async function openRedisLimiter(
       throw error
     },
   })
-  await limiter.opened(5_000)
+  await limiter.waitUntilClear(5_000)
   return { limiter, transitions }
 }
 

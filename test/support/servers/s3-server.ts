@@ -95,7 +95,7 @@ export class S3Server {
     const isConditional = headers['if-none-match'] === '*' && !this.options.ignoresConditions
     if (isConditional && this.objects.has(key)) return fail(response, 412, 'PreconditionFailed')
     this.objects.set(key, body)
-    response.writeHead(200, { etag: etagOf(body) }).end()
+    response.writeHead(200, { etag: readEtag(body) }).end()
   }
 
   private delete(response: ServerResponse, key: string): void {
@@ -112,7 +112,7 @@ export class S3Server {
     if (body === undefined) return fail(response, 404, 'NoSuchKey')
     const range = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '')
     if (range === null || this.options.ignoresRanges) {
-      response.writeHead(200, { etag: etagOf(body), 'content-length': body.length })
+      response.writeHead(200, { etag: readEtag(body), 'content-length': body.length })
       response.end(method === 'HEAD' ? undefined : body)
       return
     }
@@ -120,7 +120,7 @@ export class S3Server {
     if (from >= body.length) return fail(response, 416, 'InvalidRange')
     const part = body.subarray(from, to + 1)
     response.writeHead(206, {
-      etag: etagOf(body),
+      etag: readEtag(body),
       'content-length': part.length,
       'content-range': `bytes ${from}-${from + part.length - 1}/${body.length}`,
     })
@@ -145,7 +145,7 @@ export class S3Server {
     const page = keys.slice(0, limit)
     const contents = page.map((key) => {
       const body = this.objects.get(key) ?? Buffer.alloc(0)
-      return `<Contents><Key>${key}</Key><Size>${body.length}</Size><ETag>${etagOf(body)}</ETag></Contents>`
+      return `<Contents><Key>${key}</Key><Size>${body.length}</Size><ETag>${readEtag(body)}</ETag></Contents>`
     })
     const isTruncated = page.length < keys.length
     const token = isTruncated ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''
@@ -156,7 +156,7 @@ export class S3Server {
   }
 }
 
-function etagOf(body: Buffer): string {
+function readEtag(body: Buffer): string {
   return `"${createHash('md5').update(body).digest('hex')}"`
 }
 

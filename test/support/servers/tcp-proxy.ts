@@ -15,6 +15,8 @@ interface Held {
 /** Stands between a client and a server, and can fail as networks do. */
 export class TcpProxy {
   readonly port: number
+  /** Those that clients opened so far. */
+  connections = 0
   private readonly server: Server
   private readonly sockets = new Set<Socket>()
   private delayMs = 0
@@ -36,6 +38,7 @@ export class TcpProxy {
     await once(server, 'listening')
     const proxy = new TcpProxy(server, targetPort)
     server.on('connection', (near) => {
+      proxy.connections++
       if (proxy.isRefusing) {
         near.destroy()
         return

@@ -81,12 +81,12 @@ export class ConsolePage {
 
   /** @param place for instance `models`; empty: where the console begins */
   async go(place: string): Promise<void> {
-    await this.page.goto(`${this.url}/console${place && `#/${place}`}`)
+    await this.page.goto(`${this.url}/console${place && `/${place}`}`)
   }
 
   async signIn({ email, password }: { email: string; password: string }): Promise<void> {
     await this.page.getByLabel('Email').fill(email)
-    await this.page.getByLabel('Password').fill(password)
+    await this.page.getByLabel('Password', { exact: true }).fill(password)
     await this.press('Sign in')
     await this.page.getByRole('button', { name: 'Sign out' }).waitFor()
   }
@@ -105,7 +105,9 @@ export class ConsolePage {
 
   /** Names of all buttons and links of the page that do something, but for those of the bar. */
   async controls(): Promise<string[]> {
-    const buttons = this.page.getByRole('main').locator('button, a.button')
+    const buttons = this.page
+      .getByRole('main')
+      .locator('button:not(.sorter), a.mantine-Button-root')
     return (await buttons.allInnerTexts()).map((text) => text.trim())
   }
 

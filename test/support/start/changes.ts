@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from 'vitest'
-import type { Role } from '../../../src/access/caller.ts'
+import type { Role } from '../../../src/http/access/caller.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import type { TestService } from './service.ts'
 import { numberedSpec, type Team } from './team.ts'
@@ -24,7 +24,7 @@ export async function memberToken(
 const requesters = new WeakMap<TestService, Promise<string>>()
 
 /** A second admin, who asks for changes that the owner decides on. */
-export function requesterOf(service: TestService, owner: string): Promise<string> {
+export function readRequester(service: TestService, owner: string): Promise<string> {
   const known = requesters.get(service) ?? memberToken(service, owner)
   requesters.set(service, known)
   return known
@@ -52,7 +52,7 @@ export async function switchedOff(
 }
 
 /** A webhook with a delivery, for one test. */
-export async function webhookOf(
+export async function readWebhook(
   service: TestService,
   token: string,
 ): Promise<{ webhook: string; delivery: string; event: string }> {
@@ -69,7 +69,7 @@ export async function webhookOf(
 }
 
 /** A change of a team that waits, and a webhook with a delivery. */
-export async function changesOf(team: Team) {
+export async function readChanges(team: Team) {
   const { slug } = await team.deploy(numberedSpec(78))
   const url = 'https://risk.lender.example/'
   const { id: webhook } = await team.done('POST', '/v1/webhooks', { url })

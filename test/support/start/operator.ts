@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { reportOf } from '../../../src/cli/admin.ts'
+import { makeReport } from '../../../src/cli/admin.ts'
 import type { Report } from '../../../src/cli/report.ts'
 import { type CliServices, createCliServices } from '../../../src/cli/services.ts'
 import { loadConfig } from '../../../src/config.ts'
@@ -11,7 +11,7 @@ const INTERNALS =
   /\bat \S+:\d+|node_modules|\.ts\b|Failed query|\b(?:select|insert|update|delete) /i
 
 /** The environment that the service and the operator's command line share. */
-export function environmentOf({ databaseUrl, dataDir }: TestDatabase): Record<string, string> {
+export function findEnvironment({ databaseUrl, dataDir }: TestDatabase): Record<string, string> {
   return {
     DATA_DIR: dataDir,
     ...(databaseUrl !== null && {
@@ -29,7 +29,7 @@ export async function asOperator<T>(
   database: TestDatabase,
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
-  const services = await createCliServices(loadConfig(environmentOf(database)), (error) => {
+  const services = await createCliServices(loadConfig(findEnvironment(database)), (error) => {
     throw error
   })
   let closedCount = 0
@@ -41,7 +41,7 @@ export async function asOperator<T>(
   }
   try {
     const result = await work((args, secret = '') =>
-      reportOf(args, { call: 'scoreline admin', open, readSecret: async () => secret }),
+      makeReport(args, { call: 'scoreline admin', open, readSecret: async () => secret }),
     )
     expect(closedCount, 'what a command opens it closes').toBe(openedCount)
     return result
@@ -56,14 +56,14 @@ export function keeping(name: Backend['name'], database: TestDatabase): Backend 
 }
 
 /** What a command printed for a program. */
-export function jsonOf({ code, stdout, stderr }: AdminRun) {
+export function formatJson({ code, stdout, stderr }: AdminRun) {
   expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' })
   expect(stdout.trimEnd().split('\n'), 'one line').toHaveLength(1)
   return JSON.parse(stdout)
 }
 
 /** Why a command was refused: a sentence without stack, file, library or statement. */
-export function reasonOf({ code, stdout, stderr }: AdminRun): string {
+export function findReason({ code, stdout, stderr }: AdminRun): string {
   expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: '' })
   expect(stderr).not.toMatch(INTERNALS)
   return stderr.trimEnd()

@@ -3,8 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { QUICK_START } from '../../../src/platform/quick-start-argv.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+/** What the image and `scoreline.sh` set for the C library. */
+export const MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '262144' }
 /** Workers start in two steps, and the machine may be busy with other tests. */
-const START_TIMEOUT_MS = 55_000
+const START_TIMEOUT_MS = 110_000
 
 /** A process of the service, as an operator starts it. */
 export class ServiceProcess {
@@ -23,7 +25,7 @@ export class ServiceProcess {
     this.child = spawn(process.execPath, [...QUICK_START, file, ...args], {
       cwd: ROOT,
       // Nothing of the test's own environment, which names its databases.
-      env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'warn', ...env },
+      env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'warn', ...MALLOC, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     for (const name of ['stdout', 'stderr'] as const) {

@@ -50,7 +50,7 @@ export async function startWithSample(
 }
 
 /** Value of a metric on `/metrics`, by its whole name with labels. */
-export async function metricOf(url: string, name: string): Promise<number> {
+export async function readMetric(url: string, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   const line = text.split('\n').find((one) => one.startsWith(`${name} `))
   return Number(line?.slice(name.length + 1) ?? Number.NaN)

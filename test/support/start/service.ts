@@ -2,9 +2,9 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import inject, { type InjectOptions } from 'light-my-request'
 import { buildApp } from '../../../src/app.ts'
 import { type Config, loadConfig } from '../../../src/config.ts'
+import type { ScoreLog } from '../../../src/log/score-log.ts'
 import type { Clock } from '../../../src/platform/clock.ts'
 import { createLog } from '../../../src/platform/log.ts'
-import type { ScoreLog } from '../../../src/score-log/score-log.ts'
 import { createServices, type Services } from '../../../src/services.ts'
 import { DocumentCheck } from '../expect/document-check.ts'
 import type { Backend, TestDatabase } from './databases.ts'
@@ -17,6 +17,8 @@ export interface TestServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly scoreLog?: ScoreLog
   readonly answerDeadlineMs?: number
+  /** Where the score log begins; without it, now. */
+  readonly logFromMs?: number
 }
 
 interface Call {
@@ -68,6 +70,7 @@ export class TestService {
       ...(options.onQuery && { onQuery: options.onQuery }),
       ...(options.scoreLog && { scoreLog: options.scoreLog }),
       ...(options.answerDeadlineMs && { answerDeadlineMs: options.answerDeadlineMs }),
+      ...(options.logFromMs !== undefined && { logFromMs: options.logFromMs }),
       onCrash: (error) => {
         throw error
       },

@@ -49,7 +49,7 @@ export function endSignOn(
 }
 
 /** The reason of a refusal: status, code and what is wrong. */
-export function refusalOf(response: LightMyRequestResponse): string {
+export function formatRefusal(response: LightMyRequestResponse): string {
   const { error, details } = response.json()
   return `${response.statusCode} ${error} ${details?.[0]?.path ?? ''}`.trim()
 }

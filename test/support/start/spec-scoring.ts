@@ -52,7 +52,7 @@ export class SpecScoring {
     const cache = new ServingCache({
       store: {
         deploymentState: async () => state,
-        specOf: async (modelId) => {
+        readSpec: async (modelId) => {
           const spec = specs[modelIds.indexOf(modelId)]
           return spec === undefined ? null : { spec, sha256: SHA256 }
         },

@@ -1,9 +1,9 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { expect } from 'vitest'
 import { Deployment } from '../../../schemas/deployments.ts'
-import { ROLES, type Role } from '../../../src/access/caller.ts'
+import { ROLES, type Role } from '../../../src/http/access/caller.ts'
 import { card, numeric } from '../cards/cards.ts'
-import { successOf } from '../expect/answers.ts'
+import { expectSuccess } from '../expect/answers.ts'
 import type { NaiveSpec } from '../naive/naive-evaluator.ts'
 import type { Backend } from './databases.ts'
 import { seeded } from './seeded-database.ts'
@@ -89,7 +89,7 @@ export class Team {
 
   /** The single form of a deployment. */
   async deployment(slug: string) {
-    return successOf(await this.call('GET', `/v1/deployments/${slug}`), Deployment)
+    return expectSuccess(await this.call('GET', `/v1/deployments/${slug}`), Deployment)
   }
 
   /** A traffic request, whatever becomes of it. */
@@ -146,7 +146,7 @@ export class Team {
     return this.done('PATCH', `/v1/models/${modelId}`, { status })
   }
 
-  async statusOf(modelId: string): Promise<string> {
+  async findStatus(modelId: string): Promise<string> {
     return (await this.done('GET', `/v1/models/${modelId}`)).status
   }
 
@@ -181,7 +181,7 @@ export class Team {
   }
 
   /** Follows `next_cursor` from page to page to the end. */
-  async pagesOf(url: string, list: string, limit: number): Promise<unknown[][]> {
+  async listPages(url: string, list: string, limit: number): Promise<unknown[][]> {
     const pages: unknown[][] = []
     let cursor = ''
     do {
@@ -204,7 +204,7 @@ export interface TwoTeams {
   readonly teamUsers: Readonly<Record<Role, TestUser>>
   readonly otherTeamId: string
   /** An access token for a role of the first team. */
-  tokenOf(role: Role): string
+  readToken(role: Role): string
 }
 
 export async function startTwoTeams(
@@ -230,7 +230,7 @@ export async function startTwoTeams(
     otherTeamId: other.teamId,
     team: await Team.of(service),
     otherTeam: await Team.of(service, tokenFor(service, other)),
-    tokenOf: (role) => tokenFor(service, teamUsers[role]),
+    readToken: (role) => tokenFor(service, teamUsers[role]),
   }
 }
 

@@ -14,24 +14,24 @@ export const PAGES: readonly string[] = [
     .sort(),
 ]
 
-export function textOf(file: string): string {
+export function readText(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
 }
 
 /** The page without its fenced blocks, which are not prose. */
-export function proseOf(file: string): string {
-  return textOf(file).replace(/^```.*?^```/gms, '')
+export function formatProse(file: string): string {
+  return readText(file).replace(/^```.*?^```/gms, '')
 }
 
 /** The fenced blocks of a language. */
-export function blocksOf(text: string, language: string): string[] {
+export function listBlocks(text: string, language: string): string[] {
   const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms')
   return [...text.matchAll(fence)].map(([, block = '']) => block)
 }
 
 /** The part of a page below a heading, up to the next heading of its level or above. */
-export function sectionOf(file: string, heading: string): string {
-  const text = textOf(file)
+export function readSection(file: string, heading: string): string {
+  const text = readText(file)
   // A comment in a block of shell looks like a heading.
   const plain = text.replace(/^```.*?^```/gms, (block) => block.replaceAll('#', ' '))
   const found = new RegExp(`^(#+) ${heading}$`, 'm').exec(plain)
@@ -43,7 +43,7 @@ export function sectionOf(file: string, heading: string): string {
 }
 
 /** The cells of each row of the tables in a text, without heads. */
-export function rowsOf(text: string): string[][] {
+export function queryRows(text: string): string[][] {
   const tables = text.matchAll(/^\|.*\|\n\|[-| :]+\|\n((?:\|.*\|\n)*)/gm)
   return [...tables].flatMap(([, rows = '']) =>
     rows
@@ -60,8 +60,8 @@ export function codeIn(text: string): string[] {
 }
 
 /** Anchors of the headings of a page, as GitHub makes them. */
-export function anchorsOf(file: string): string[] {
-  return [...proseOf(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+export function readAnchors(file: string): string[] {
+  return [...formatProse(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replace(/[^\p{L}\p{N}\s_-]/gu, '')
@@ -78,8 +78,8 @@ interface Link {
   readonly anchor: string | null
 }
 
-export function linksOf(page: string): Link[] {
-  return [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)]
+export function readLinks(page: string): Link[] {
+  return [...formatProse(page).matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, target = '']) => target)
     .filter((target) => !/^https?:/.test(target))
     .map((target) => {
@@ -97,19 +97,21 @@ export interface Command {
 }
 
 /** Every call of npm, npx and node that a page shows, in blocks and in sentences. */
-export function commandsOf(page: string): Command[] {
+export function readCommands(page: string): Command[] {
   const lines = [
-    ...blocksOf(textOf(page), 'sh').flatMap((block) => block.replaceAll('\\\n', ' ').split('\n')),
-    ...codeIn(proseOf(page)),
+    ...listBlocks(readText(page), 'sh').flatMap((block) =>
+      block.replaceAll('\\\n', ' ').split('\n'),
+    ),
+    ...codeIn(formatProse(page)),
   ]
   return lines
     .filter((line) => /^(?:\w+=\S* )*(?:npm|npx|node) /.test(line))
     .flatMap((line) => line.split('&&'))
-    .map((line) => ({ page, line: line.trim(), words: wordsOf(line) }))
+    .map((line) => ({ page, line: line.trim(), words: readWords(line) }))
 }
 
 /** Words up to the first redirection, pipe or comment, without variables before the program. */
-function wordsOf(line: string): string[] {
+function readWords(line: string): string[] {
   const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
     ([, single, double, plain]) => single ?? double ?? plain ?? '',
   )

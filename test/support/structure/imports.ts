@@ -28,7 +28,7 @@ const STATEMENT =
 /** Every TypeScript file below a folder, as a path from the root. */
 export function filesUnder(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     .filter((file) => !/node_modules|\/dist\//.test(file))
     .sort()
@@ -40,14 +40,14 @@ export function readSource(file: string): string {
 
 /** Every import statement of the files below a folder. */
 export function importsUnder(folder: string): Import[] {
-  return filesUnder(folder).flatMap(importsOf)
+  return filesUnder(folder).flatMap(readImports)
 }
 
-function importsOf(file: string): Import[] {
+function readImports(file: string): Import[] {
   return [...readSource(file).matchAll(STATEMENT)].map(({ groups = {} }) => {
     const from = groups['from'] ?? groups['bare'] ?? groups['dynamic'] ?? ''
     const names = groups['names'] ?? ''
-    return { file, from, target: targetOf(file, from), isTypeOnly: importsTypesOnly(names) }
+    return { file, from, target: findTarget(file, from), isTypeOnly: importsTypesOnly(names) }
   })
 }
 
@@ -60,7 +60,7 @@ function importsTypesOnly(names: string): boolean {
   return members.every((member) => member === '' || member.startsWith('type '))
 }
 
-function targetOf(file: string, from: string): string | null {
+function findTarget(file: string, from: string): string | null {
   if (!from.startsWith('.')) return null
   const target = join(dirname(file), from)
   return existsSync(join(ROOT, target)) ? target : null

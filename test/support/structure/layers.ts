@@ -8,32 +8,24 @@ export const LAYERS: readonly (readonly string[])[] = [
   ['errors.ts'],
   // Code that knows no domain, the arithmetic of a score, and the tables of the database.
   ['engine', 'platform', 'tables'],
-  // Callers, sums by time, and what is to be sent to webhooks.
-  ['access', 'rollups', 'outbox'],
-  // The parts that all routes share, and the record of every change.
-  ['http', 'audit'],
-  // Protection of the service and of its callers, and the record of its scores.
-  ['auth', 'rate-limit', 'overload', 'idempotency', 'score-log', 'jobs'],
-  // The domains.
-  ['keys', 'deployments', 'webhooks'],
-  ['models', 'service-accounts', 'teams', 'access-review'],
-  ['scoring', 'import', 'export', 'stats', 'reading', 'monitoring', 'reasons'],
-  // What became of the applicants, and how good the scores were.
-  ['outcomes'],
-  ['performance'],
-  // What is computed again from scores that were read back, where old ones go, and files that are
-  // scored.
-  ['replay', 'proof', 'backtest', 'archive', 'batches'],
-  ['evidence', 'change-requests'],
-  // What scans the log for a person who waits.
+  // The parts that all routes share.
+  ['http'],
+  // Callers and their rights, the record of each change, and the quota.
+  ['identity', 'rate-limit'],
+  // Models and deployments, and the log of all scores.
+  ['registry', 'log'],
+  // Scores, and the outcomes of the applicants.
+  ['scoring', 'outcomes'],
+  // Work in the background, and what is computed from the log.
+  ['jobs'],
   ['reports'],
-  // The console, and the documentation of the routes.
-  ['console', 'openapi'],
+  // Cards of other tools, and the console.
+  ['cards', 'console'],
   // Configuration and wiring.
-  ['config.ts', 'telemetry.ts', 'service-metrics.ts'],
+  ['config.ts', 'telemetry'],
   ['services.ts'],
   ['app.ts'],
   // Processes.
   ['server.ts'],
-  ['cli', 'demo'],
+  ['cli'],
 ]

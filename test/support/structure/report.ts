@@ -1,11 +1,11 @@
 import { filesUnder, importsUnder } from './imports.ts'
 import { LAYERS } from './layers.ts'
-import { cyclesOf, edgesBetween, importsBetweenRooms, roomOf, upwardImports } from './rooms.ts'
+import { edgesBetween, findRoom, importsBetweenRooms, readCycles, upwardImports } from './rooms.ts'
 
 // Prints the figures of the tree: `npm run structure`.
 const imports = importsUnder('src')
 const between = importsBetweenRooms(imports)
-const rooms = new Set(filesUnder('src').map(roomOf))
+const rooms = new Set(filesUnder('src').map(findRoom))
 const edges = edgesBetween(between)
 const pairs = [...edges.values()].reduce((sum, targets) => sum + targets.size, 0)
 const fileEdges = new Map<string, Set<string>>()
@@ -24,10 +24,10 @@ process.stdout.write(
     `import statements between rooms: ${between.length}`,
     `upward imports: ${upward.length}`,
     list(upward.map(({ file, target }) => [file, '->', target ?? ''])),
-    `cycles of rooms: ${cyclesOf(edges).length}`,
-    list(cyclesOf(edges)),
-    `cycles of files: ${cyclesOf(fileEdges).length}`,
-    list(cyclesOf(fileEdges)),
+    `cycles of rooms: ${readCycles(edges).length}`,
+    list(readCycles(edges)),
+    `cycles of files: ${readCycles(fileEdges).length}`,
+    list(readCycles(fileEdges)),
   ]
     .filter((line) => line !== '')
     .join('\n')}\n`,

@@ -1,7 +1,7 @@
 import type { Import } from './imports.ts'
 
 /** A room is a folder directly below `src`, or a file there. */
-export function roomOf(file: string): string | null {
+export function findRoom(file: string): string | null {
   return /^src\/([^/]+)/.exec(file)?.[1] ?? null
 }
 
@@ -14,8 +14,8 @@ interface RoomImport extends Import {
 /** The imports that leave their room for another room of `src`. */
 export function importsBetweenRooms(imports: readonly Import[]): RoomImport[] {
   return imports.flatMap((one) => {
-    const room = roomOf(one.file)
-    const targetRoom = one.target === null ? null : roomOf(one.target)
+    const room = findRoom(one.file)
+    const targetRoom = one.target === null ? null : findRoom(one.target)
     if (room === null || targetRoom === null || room === targetRoom) return []
     return [{ ...one, room, targetRoom }]
   })
@@ -35,7 +35,7 @@ export function edgesBetween(imports: readonly RoomImport[]): Map<string, Set<st
  *
  * @param edges each node with the nodes that it points to
  */
-export function cyclesOf(edges: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
+export function readCycles(edges: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   const reached = new Map([...edges.keys()].map((node) => [node, reachableFrom(node, edges)]))
   const groups = new Map<string, string[]>()
   for (const [node, others] of reached) {
@@ -69,6 +69,6 @@ export function upwardImports(
   imports: readonly RoomImport[],
   layers: readonly (readonly string[])[],
 ): RoomImport[] {
-  const layerOf = (room: string) => layers.findIndex((layer) => layer.includes(room))
-  return imports.filter(({ room, targetRoom }) => layerOf(room) < layerOf(targetRoom))
+  const readLayer = (room: string) => layers.findIndex((layer) => layer.includes(room))
+  return imports.filter(({ room, targetRoom }) => readLayer(room) < readLayer(targetRoom))
 }

@@ -1,8 +1,9 @@
 /** The files that read variables of the environment. */
 export const VARIABLE_FILES = [
   'src/config.ts',
-  'src/auth/oidc/settings.ts',
-  'src/batches/settings.ts',
+  'src/identity/auth/oidc/settings.ts',
+  'src/jobs/batches/settings.ts',
   'src/platform/object-store/settings.ts',
   'src/platform/tracing/settings.ts',
+  'src/platform/variable-reader.ts',
 ]

@@ -1,3 +1,5 @@
+import type { SqlOptions } from '../../../src/cards/export/sql/options.ts'
+import { writeSql } from '../../../src/cards/export/sql/sql.ts'
 import {
   checkSpec,
   compileModel,
@@ -6,9 +8,7 @@ import {
   type ReasonFinder,
   scoreApplicant,
 } from '../../../src/engine/index.ts'
-import type { SqlOptions } from '../../../src/export/sql/options.ts'
-import { writeSql } from '../../../src/export/sql/sql.ts'
-import { reasonFinderOf } from '../../../src/scoring/reason-baseline.ts'
+import { makeReasonFinder } from '../../../src/scoring/reason-baseline.ts'
 import type { AnswerRow, Cell, SqlEngine, TableColumn } from './sql-engines.ts'
 
 /** A table of applicants for a card. */
@@ -49,7 +49,7 @@ export async function scoredBoth(
     columnCase: 'as_is',
   }
   const rules = reasonCount === 0 ? null : compileReasons(checked.spec, model)
-  const finder = rules === null ? null : reasonFinderOf(model, rules, null)
+  const finder = rules === null ? null : makeReasonFinder(model, rules, null)
   const written = writeSql(model, order, { finder, count: reasonCount, notes: [] })
   if (!written.ok) return null
   const keyed = rows.map((row, index) => [...row, index])
@@ -59,8 +59,8 @@ export async function scoredBoth(
   const expected = rows.map((row, index) => {
     const values = columns.map(({ name }, at) => [name, row[at] ?? null] as const)
     scoreApplicant(Object.fromEntries(values), modelScore)
-    const reasons = finder === null ? {} : reasonsOf(modelScore, finder, reasonCount)
-    return { [KEY]: index, ...answerOf(modelScore), ...reasons }
+    const reasons = finder === null ? {} : findReasons(modelScore, finder, reasonCount)
+    return { [KEY]: index, ...makeAnswer(modelScore), ...reasons }
   })
   return { answers, expected }
 }
@@ -78,11 +78,11 @@ export function statementFor({ dialect }: SqlEngine, spec: unknown): string {
 }
 
 /** The engine's results by the columns of a statement; null where there is no score. */
-export function answerOf(modelScore: ModelScore): AnswerRow {
+export function makeAnswer(modelScore: ModelScore): AnswerRow {
   const isScored = modelScore.invalidCount === 0
   const points = modelScore.model.featureNames.map((_, feature) => [
     `points_${feature + 1}`,
-    modelScore.outcomeOf(feature) === 'invalid' ? null : modelScore.pointsOf(feature),
+    modelScore.readOutcome(feature) === 'invalid' ? null : modelScore.readPoints(feature),
   ])
   return {
     score: isScored ? modelScore.score : null,
@@ -93,7 +93,11 @@ export function answerOf(modelScore: ModelScore): AnswerRow {
 }
 
 /** The engine's reasons by the columns of a statement; null where there are no more. */
-export function reasonsOf(modelScore: ModelScore, finder: ReasonFinder, count: number): AnswerRow {
+export function findReasons(
+  modelScore: ModelScore,
+  finder: ReasonFinder,
+  count: number,
+): AnswerRow {
   const isScored = modelScore.invalidCount === 0
   const { reasons } = isScored ? finder.find(modelScore.slots, count) : { reasons: [] }
   return Object.fromEntries(

@@ -37,7 +37,7 @@ export function limiterSuite(open: () => Promise<LimiterUnderTest>, runs: number
   const newSubject = () => prefix + subjects++
   const ask = async (subject: string, quota: number, requests = 1) =>
     decideAll(under.limiter, subject, quota, requests)
-  const admittedOf = (decisions: readonly Decision[]) =>
+  const readAdmitted = (decisions: readonly Decision[]) =>
     decisions.filter(({ isAdmitted }) => isAdmitted).length
 
   beforeAll(async () => {
@@ -64,9 +64,9 @@ export function limiterSuite(open: () => Promise<LimiterUnderTest>, runs: number
   // Two weighted buckets would admit at the edge, a fixed window twice the quota across it.
   test('an admission holds its place for 60,000 ms and not one longer', async () => {
     const subject = newSubject()
-    expect(admittedOf(await ask(subject, 2))).toBe(1)
+    expect(readAdmitted(await ask(subject, 2))).toBe(1)
     await under.advance(20_000)
-    expect(admittedOf(await ask(subject, 2))).toBe(1)
+    expect(readAdmitted(await ask(subject, 2))).toBe(1)
     await under.advance(39_999)
     expect(await ask(subject, 2)).toMatchObject([{ isAdmitted: false, retryAfterMs: 1 }])
     await under.advance(1)
@@ -79,10 +79,10 @@ export function limiterSuite(open: () => Promise<LimiterUnderTest>, runs: number
     await ask(subject, 1)
     for (let second = 1; second < 60; second++) {
       await under.advance(1_000)
-      expect(admittedOf(await ask(subject, 1, 3))).toBe(0)
+      expect(readAdmitted(await ask(subject, 1, 3))).toBe(0)
     }
     await under.advance(1_000)
-    expect(admittedOf(await ask(subject, 1))).toBe(1)
+    expect(readAdmitted(await ask(subject, 1))).toBe(1)
   })
 
   test('requests that come together are decided as if one after the other', async () => {
@@ -94,13 +94,13 @@ export function limiterSuite(open: () => Promise<LimiterUnderTest>, runs: number
 
   test('subjects do not share a budget', async () => {
     const [one, other] = [newSubject(), newSubject()]
-    expect(admittedOf(await ask(one, 4, 9))).toBe(4)
-    expect(admittedOf(await ask(other, 4, 9))).toBe(4)
+    expect(readAdmitted(await ask(one, 4, 9))).toBe(4)
+    expect(readAdmitted(await ask(other, 4, 9))).toBe(4)
   })
 
   test('a quota that was raised or lowered holds from the next request on', async () => {
     const subject = newSubject()
-    expect(admittedOf(await ask(subject, 2, 4))).toBe(2)
+    expect(readAdmitted(await ask(subject, 2, 4))).toBe(2)
     await under.advance(10)
     expect(await ask(subject, 4, 3)).toMatchObject([
       { isAdmitted: true, remaining: 1 },
@@ -110,17 +110,17 @@ export function limiterSuite(open: () => Promise<LimiterUnderTest>, runs: number
     // Three of the four must leave; the last of these belongs to the second pair.
     expect(await ask(subject, 2)).toMatchObject([{ isAdmitted: false, retryAfterMs: WINDOW_MS }])
     await under.advance(WINDOW_MS - 1)
-    expect(admittedOf(await ask(subject, 2))).toBe(0)
+    expect(readAdmitted(await ask(subject, 2))).toBe(0)
     await under.advance(1)
-    expect(admittedOf(await ask(subject, 2, 5))).toBe(2)
+    expect(readAdmitted(await ask(subject, 2, 5))).toBe(2)
   })
 
   // A remembered time of the first refusal must not be returned again.
   test('a quota that was raised and lowered again returns the time anew', async () => {
     const subject = newSubject()
-    expect(admittedOf(await ask(subject, 2, 3))).toBe(2)
+    expect(readAdmitted(await ask(subject, 2, 3))).toBe(2)
     await under.advance(1)
-    expect(admittedOf(await ask(subject, 5, 2))).toBe(2)
+    expect(readAdmitted(await ask(subject, 5, 2))).toBe(2)
     expect(await ask(subject, 2)).toMatchObject([{ isAdmitted: false, retryAfterMs: WINDOW_MS }])
   })
 

@@ -1,7 +1,7 @@
 import { DOUBLE, DuckDBInstance, VARCHAR } from '@duckdb/node-api'
 import { PGlite } from '@electric-sql/pglite'
 import postgres from 'postgres'
-import type { DialectName } from '../../../src/export/sql/dialects.ts'
+import type { DialectName } from '../../../src/cards/export/sql/dialects.ts'
 
 /** What a column of a table of applicants holds. */
 export interface TableColumn {
@@ -56,7 +56,7 @@ function postgresqlEngine(run: Run, close: () => Promise<void>): SqlEngine {
       const arrays = types.map((type, at) => `$${at + 1}::text[]::${type}[]`)
       for (let from = 0; from < rows.length; from += ROWS_PER_INSERT) {
         const some = rows.slice(from, from + ROWS_PER_INSERT)
-        const values = columns.map((_, at) => some.map((row) => textOf(row[at] ?? null)))
+        const values = columns.map((_, at) => some.map((row) => formatText(row[at] ?? null)))
         await run(`insert into applicants select * from unnest(${arrays})`, values)
       }
     },
@@ -64,7 +64,7 @@ function postgresqlEngine(run: Run, close: () => Promise<void>): SqlEngine {
 }
 
 /** The text that PostgreSQL reads as this value. */
-function textOf(cell: Cell): string | null {
+function formatText(cell: Cell): string | null {
   return Object.is(cell, -0) ? '-0' : cell === null ? null : String(cell)
 }
 

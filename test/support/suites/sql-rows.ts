@@ -13,7 +13,7 @@ export function columnsFor(
 }
 
 /** The value as a column of this type can hold it. */
-function cellOf(value: unknown, { type }: TableColumn): Cell {
+function findCell(value: unknown, { type }: TableColumn): Cell {
   if (type === 'number') return typeof value === 'number' ? value : null
   const text = typeof value === 'number' ? String(value) : value
   const isStorable = typeof text === 'string' && text.isWellFormed() && !text.includes('\0')
@@ -21,8 +21,8 @@ function cellOf(value: unknown, { type }: TableColumn): Cell {
 }
 
 /** The values of an applicant in the order of the columns. */
-export function rowOf(applicant: object, columns: readonly TableColumn[]): Cell[] {
+export function readRow(applicant: object, columns: readonly TableColumn[]): Cell[] {
   return columns.map((column) =>
-    cellOf(Object.entries(applicant).find(([name]) => name === column.name)?.[1], column),
+    findCell(Object.entries(applicant).find(([name]) => name === column.name)?.[1], column),
   )
 }

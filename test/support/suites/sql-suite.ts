@@ -9,7 +9,7 @@ import { applicantFor, exactly, validSpec } from '../cards/spec-arbitraries.ts'
 
 import { scoredBoth, statementFor } from './exported.ts'
 import type { SqlEngine, TableColumn } from './sql-engines.ts'
-import { columnsFor, rowOf } from './sql-rows.ts'
+import { columnsFor, readRow } from './sql-rows.ts'
 
 const CARDS = 80
 const APPLICANTS_PER_CARD = 40
@@ -42,7 +42,7 @@ export function sqlSuite(open: () => Promise<SqlEngine>): void {
         const odd = [Number.NaN, Infinity, -Infinity].map((value) =>
           columns.map(({ type }, index) => (type === 'number' && index % 2 === 0 ? value : null)),
         )
-        const rows = [...applicants.map((applicant) => rowOf(applicant, columns)), ...odd]
+        const rows = [...applicants.map((applicant) => readRow(applicant, columns)), ...odd]
         const both = await scoredBoth(engine, spec, { columns, rows })
         if (both === null) return
         written++
@@ -102,7 +102,7 @@ export function sqlSuite(open: () => Promise<SqlEngine>): void {
     const spec = sampleSpec()
     const sample = sampleApplicants()
     const columns = columnsFor(spec)
-    const rows = sample.map(({ applicant }) => rowOf(applicant, columns))
+    const rows = sample.map(({ applicant }) => readRow(applicant, columns))
     const both = await scoredBoth(engine, spec, { columns, rows })
     expect(both?.answers).toStrictEqual(both?.expected)
     expect(both?.answers.map(({ score }) => score)).toEqual(sample.map(({ score }) => score))
