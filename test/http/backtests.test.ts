@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { card, numeric, sampleApplicants, sampleSpec } from '../support/cards/cards.ts'
-import { outcomeOf } from '../support/expect/answers.ts'
+import { findOutcome } from '../support/expect/answers.ts'
 import { endOfJob } from '../support/expect/jobs.ts'
 import { statsWith } from '../support/expect/stats.ts'
 import { backends } from '../support/start/databases.ts'
@@ -87,17 +88,18 @@ describe.each(backends)('on $name', (backend) => {
         body: one?.applicant ?? {},
         headers: { 'x-reference-id': 'A-1' },
       })
+      await delay(2)
     }
     await team.score(slug, {})
     await statsWith(teams.service, team.owner, slug, 3)
     const source = { deployment: slug }
     const spec = sampleSpec()
-    const resultOf = async (order: object) => (await backtest({ spec, source, ...order })).result
-    const scoreOf = async (one: object) => (await team.score(slug, one)).score
-    expect(await resultOf({})).toMatchObject({ n: 2, dedupe: 'last' })
-    expect(await resultOf({ dedupe: 'none' })).toMatchObject({ n: 3, dedupe: 'none' })
-    const found = await resultOf({ dedupe: 'first' })
-    const mean = ((await scoreOf(first?.applicant ?? {})) + (await scoreOf({}))) / 2
+    const makeResult = async (order: object) => (await backtest({ spec, source, ...order })).result
+    const computeScore = async (one: object) => (await team.score(slug, one)).score
+    expect(await makeResult({})).toMatchObject({ n: 2, dedupe: 'last' })
+    expect(await makeResult({ dedupe: 'none' })).toMatchObject({ n: 3, dedupe: 'none' })
+    const found = await makeResult({ dedupe: 'first' })
+    const mean = ((await computeScore(first?.applicant ?? {})) + (await computeScore({}))) / 2
     expect(found.scores.mean).toBeCloseTo(mean, 9)
   })
 
@@ -181,7 +183,7 @@ describe.each(backends)('on $name', (backend) => {
         model_id: modelId,
       },
       { source, model_id: modelId, definition: 'gb12' },
-    ].map(async (order) => outcomeOf(await team.call('POST', '/v1/backtests', order)))
+    ].map(async (order) => findOutcome(await team.call('POST', '/v1/backtests', order)))
     expect(await Promise.all(answers)).toEqual([
       '400 invalid_request',
       '400 invalid_request',
@@ -195,7 +197,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug, modelId } = await team.deploy(sampleSpec())
     const theirs = await teams.otherTeam.deploy(sampleSpec())
     const send = async (order: object) =>
-      outcomeOf(await teams.otherTeam.call('POST', '/v1/backtests', order))
+      findOutcome(await teams.otherTeam.call('POST', '/v1/backtests', order))
     const source = { deployment: theirs.slug }
     expect(await send({ model_id: modelId, source })).toBe('404 model_not_found')
     const foreign = { model_id: theirs.modelId, source: { deployment: slug } }
@@ -204,7 +206,9 @@ describe.each(backends)('on $name', (backend) => {
       model_id: modelId,
       source: { deployment: slug },
     })
-    expect(outcomeOf(await teams.otherTeam.call('GET', `/v1/jobs/${id}`))).toBe('404 job_not_found')
+    expect(findOutcome(await teams.otherTeam.call('GET', `/v1/jobs/${id}`))).toBe(
+      '404 job_not_found',
+    )
   })
 })
 

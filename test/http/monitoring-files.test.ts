@@ -1,18 +1,18 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { VERDICTS } from '../../src/monitoring/statistics/population-stability.ts'
+import { VERDICTS } from '../../src/reports/monitoring/statistics/population-stability.ts'
 import { card, plainFeature } from '../support/cards/cards.ts'
 import { dataRoot } from '../support/start/data-root.ts'
 import { backends } from '../support/start/databases.ts'
 import { TestService } from '../support/start/service.ts'
-import { rowsOf, sectionOf, textOf } from '../support/structure/documents.ts'
+import { readText } from '../support/structure/documents.ts'
 
 const FILES = 'docker/helm/scoreline/files/'
-/** Metrics that Prometheus makes itself. */
-const OF_PROMETHEUS = ['up']
+/** Metrics that Prometheus itself and docker/monitoring/probe.mjs make. */
+const OF_OTHERS = ['up', 'scoreline_probe_success']
 /** Labels that Prometheus adds. */
 const ADDED_LABELS = ['instance', 'job', 'le']
 
@@ -20,12 +20,17 @@ interface Rule {
   readonly alert: string
   readonly expr: string
   readonly labels: { readonly severity: string }
-  readonly annotations: { readonly summary: string; readonly description: string }
+  readonly annotations: {
+    readonly summary: string
+    readonly description: string
+    readonly runbook_url: string
+  }
 }
 
 interface Panel {
   readonly id: number
   readonly title: string
+  readonly description: string
   readonly gridPos: {
     readonly x: number
     readonly y: number
@@ -35,10 +40,10 @@ interface Panel {
   readonly targets: readonly { readonly expr: string }[]
 }
 
-const rules: Rule[] = parse(textOf(`${FILES}alerts.yaml`)).groups.flatMap(
+const rules: Rule[] = parse(readText(`${FILES}alerts.yaml`)).groups.flatMap(
   ({ rules }: { rules: Rule[] }) => rules,
 )
-const { panels } = JSON.parse(textOf(`${FILES}dashboard.json`)) as { panels: Panel[] }
+const { panels } = JSON.parse(readText(`${FILES}dashboard.json`)) as { panels: Panel[] }
 const used = [
   ...rules.map(({ alert, expr }) => ({ by: alert, expr })),
   ...panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ by: title, expr }))),
@@ -73,7 +78,10 @@ describe('the alerts and the dashboard', () => {
     const [backend] = backends
     if (backend === undefined) throw new Error('there is no database')
     const archive = mkdtempSync(join(dataRoot(), 'archive-'))
-    const env = { SCORE_LOG_ARCHIVE: pathToFileURL(archive).href }
+    const env = {
+      METRICS_DEPLOYMENTS: '10',
+      SCORE_LOG_ARCHIVE: pathToFileURL(archive).href,
+    }
     const service = await TestService.start(backend, { env })
     const owner = await service.signIn()
     const slug = await service.deploy(owner, card([plainFeature('income')]))
@@ -94,7 +102,7 @@ describe('the alerts and the dashboard', () => {
     const help = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name))
     const missing = selectors.filter(({ name }) => {
       const base = name.replace(/_(?:bucket|sum|count)$/, '')
-      return !OF_PROMETHEUS.includes(name) && !help.has(name) && !help.has(base)
+      return !OF_OTHERS.includes(name) && !help.has(name) && !help.has(base)
     })
     expect(selectors.length).toBeGreaterThan(40)
     expect(missing.map(({ by, name }) => `${by}: ${name}`)).toEqual([])
@@ -134,25 +142,35 @@ describe('the alerts and the dashboard', () => {
 })
 
 // Whoever is woken up at night reads what to do, not the code.
-test('each alert has its row in docs/operating.md, and each row its alert', () => {
-  const rows = rowsOf(sectionOf('docs/operating.md', 'Alerts'))
-  const named = rows.map(([name = '']) => name.replaceAll('`', ''))
+test('each alert has a runbook of its own, and each runbook its alert', () => {
+  const pages = readdirSync(new URL('../../docs/runbooks/', import.meta.url))
+  const named = rules.map(({ annotations }) => annotations.runbook_url)
   expect(rules.length).toBeGreaterThan(15)
-  expect(named).toEqual(rules.map(({ alert }) => alert))
-  for (const [name, , action = ''] of rows) expect(action.length, name).toBeGreaterThan(20)
+  expect(named.toSorted()).toEqual(
+    pages.filter((name) => name !== 'README.md').map((name) => `docs/runbooks/${name}`),
+  )
+  const index = readText('docs/runbooks/README.md')
+  for (const { alert, annotations } of rules) {
+    const page = readText(annotations.runbook_url)
+    expect(page).toMatch(new RegExp(`^# ${alert}\n`))
+    expect(page, alert).toContain('\n## Steps\n')
+    const file = annotations.runbook_url.split('/').at(-1)
+    expect(index).toContain(`[${alert}](${file})`)
+  }
 })
 
 test('each alert has a severity, a summary and a description, and a name of its own', () => {
   for (const { alert, labels, annotations } of rules) {
     expect(alert).toMatch(/^Scoreline[A-Z]\w+$/)
-    expect(['critical', 'warning', 'info']).toContain(labels.severity)
+    expect(['critical', 'warning', 'info', 'none']).toContain(labels.severity)
     expect(annotations.summary.length).toBeGreaterThan(10)
     expect(annotations.description).toMatch(/\.$/)
   }
   expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
 })
 
-test('panels have ids and places of their own', () => {
+test('panels say what they show, and have ids and places of their own', () => {
+  for (const { description } of panels) expect(description).toMatch(/^[A-Z0-9].{20,}\.$/)
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
   const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, n) => `${x + (n % w)} ${y + Math.floor(n / w)}`),
@@ -162,28 +180,31 @@ test('panels have ids and places of their own', () => {
 })
 
 test('Prometheus and Grafana read these files where the compose file mounts them', () => {
-  const { services } = parse(textOf('docker/compose.yaml'), { merge: true })
-  const { prometheus, grafana } = services
-  for (const { profiles, ports } of [prometheus, grafana]) {
+  const { services } = parse(readText('docker/compose.yaml'), { merge: true })
+  const { prometheus, alertmanager, grafana } = services
+  for (const { profiles, ports } of [prometheus, alertmanager, grafana]) {
     expect(profiles).toEqual(['monitoring'])
     // Metrics and dashboards have no key: other machines must not reach them.
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/)
   }
   const mounted = (volumes: string[]) =>
     volumes.filter((volume) => volume.startsWith('./')).map((volume) => volume.split(':'))
-  const config = parse(textOf('docker/monitoring/prometheus.yml'))
+  const config = parse(readText('docker/monitoring/prometheus.yml'))
   const [[configFile], [rulesFile]] = mounted(prometheus.volumes).map(([, to]) => [to]) as [
     [string],
     [string],
   ]
   expect(prometheus.command).toContain(`--config.file=${configFile}`)
   expect(config.rule_files).toEqual([rulesFile])
+  for (const volume of alertmanager.volumes.filter((one: string) => one.startsWith('./'))) {
+    expect(readText(`docker/${volume.split(':')[0].slice(2)}`).length).toBeGreaterThan(0)
+  }
   const [{ targets }] = config.scrape_configs[0].static_configs
   expect(targets).toEqual(['scoreline-1:3000', 'scoreline-2:3000'])
-  const provider = parse(textOf('docker/monitoring/grafana-dashboards.yaml')).providers[0]
+  const provider = parse(readText('docker/monitoring/grafana-dashboards.yaml')).providers[0]
   const places = mounted(grafana.volumes).map(([, to]) => to ?? '')
   expect(places.some((place) => place.startsWith(`${provider.options.path}/`))).toBe(true)
   for (const [from = ''] of [...mounted(prometheus.volumes), ...mounted(grafana.volumes)]) {
-    expect(textOf(`docker/${from.slice(2)}`).length).toBeGreaterThan(0)
+    expect(readText(`docker/${from.slice(2)}`).length).toBeGreaterThan(0)
   }
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sampleSpec } from '../support/cards/cards.ts'
-import { outcomeOf } from '../support/expect/answers.ts'
+import { findOutcome } from '../support/expect/answers.ts'
 import { provenBy, scoreApart, verifyOffline } from '../support/expect/proofs.ts'
 import { backends } from '../support/start/databases.ts'
 import { startTwoTeams, type Team, type TwoTeams } from '../support/start/team.ts'
@@ -15,7 +15,7 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => teams.service.close())
 
-  const keyOf = async (of = team) => (await of.done('GET', '/v1/log/key')).key
+  const makeKey = async (of = team) => (await of.done('GET', '/v1/log/key')).key
   const checkpoint = (of = team) => of.done('GET', '/v1/log/checkpoint')
 
   test('a score is proved to someone who has the key alone', async () => {
@@ -23,7 +23,7 @@ describe.each(backends)('on $name', (backend) => {
     const [first = '', , third = ''] = await scoreApart(team, slug, 3)
     for (const requestId of [first, third]) {
       const proof = (await provenBy(team, requestId)).json()
-      const checked = verifyOffline(proof, await keyOf())
+      const checked = verifyOffline(proof, await makeKey())
       expect(checked.stderr).toBe('')
       expect(checked.isProved).toBe(true)
       const leaf = JSON.parse(Buffer.from(proof.leaf, 'base64').toString())
@@ -46,13 +46,13 @@ describe.each(backends)('on $name', (backend) => {
     expect((await team.call('GET', `/v1/scores/${request_id}/proof`)).statusCode).toBe(400)
     for (const record of [0, 4]) {
       const proof = (await provenBy(team, request_id, `?record=${record}`)).json()
-      expect(verifyOffline(proof, await keyOf()).isProved).toBe(true)
+      expect(verifyOffline(proof, await makeKey()).isProved).toBe(true)
       const leaf = Buffer.from(proof.leaf, 'base64').toString()
       expect(JSON.parse(leaf)).toMatchObject({ record_index: record, records: 5 })
       expect(leaf).not.toContain('application-')
     }
     const beyond = await provenBy(team, request_id, '?record=5')
-    expect(outcomeOf(beyond)).toBe('404 score_not_found')
+    expect(findOutcome(beyond)).toBe('404 score_not_found')
   })
 
   // Whoever changes evidence must be found, wherever they change it.
@@ -60,7 +60,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await team.deploy(sampleSpec())
     const [id = ''] = await scoreApart(team, slug, 2)
     const proof = (await provenBy(team, id)).json()
-    const key = await keyOf()
+    const key = await makeKey()
     const flipped = (text: string, coding: 'base64' | 'hex' | 'utf8', at: number) => {
       const bytes = Buffer.from(text, coding)
       bytes[at] = (bytes[at] ?? 0) ^ 1
@@ -93,7 +93,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(newer.size).toBe(older.size + 3)
     const url = `/v1/log/consistency?from=${older.size}&to=${newer.size}`
     const document = await team.done('GET', url)
-    const key = await keyOf()
+    const key = await makeKey()
     const right = verifyOffline(document, key, older.checkpoint, newer.checkpoint)
     expect(right.stderr).toBe('')
     expect(right.isProved).toBe(true)
@@ -102,7 +102,7 @@ describe.each(backends)('on $name', (backend) => {
     const wrong = verifyOffline({ ...document, path }, key, older.checkpoint, newer.checkpoint)
     expect(wrong.isProved).toBe(false)
     const beyond = await team.call('GET', `/v1/log/consistency?from=1&to=${newer.size + 1}`)
-    expect(outcomeOf(beyond)).toBe('400 invalid_request')
+    expect(findOutcome(beyond)).toBe('400 invalid_request')
   })
 
   test('each team has a tree and a name of its own', async () => {
@@ -112,6 +112,6 @@ describe.each(backends)('on $name', (backend) => {
     expect(others).toMatchObject({ size: 0 })
     expect(others.origin).not.toBe((await checkpoint()).origin)
     const answer = await teams.otherTeam.call('GET', `/v1/scores/${id}/proof`)
-    expect(outcomeOf(answer)).toBe('404 score_not_found')
+    expect(findOutcome(answer)).toBe('404 score_not_found')
   })
 })

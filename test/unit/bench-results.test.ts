@@ -1,12 +1,12 @@
 import { basename, dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { FIGURES, figuresIn, newestOf, renderFigures } from '../../bench/lib/document-tables.ts'
+import { FIGURES, figuresIn, findNewest, renderFigures } from '../../bench/lib/document-tables.ts'
 import { storedResults } from '../../bench/lib/results.ts'
-import { PAGES, textOf } from '../support/structure/documents.ts'
+import { PAGES, readText } from '../support/structure/documents.ts'
 
 const stored = storedResults()
-const newest = newestOf(stored)
-const rendered = (page: string, text = textOf(page)) =>
+const newest = findNewest(stored)
+const rendered = (page: string, text = readText(page)) =>
   renderFigures(text, newest, page.includes('/') ? '../' : '')
 
 describe('a stored result', () => {
@@ -34,20 +34,20 @@ describe('a stored result', () => {
 
 describe('figures in the documents', () => {
   test('all stand in a document', () => {
-    const named = new Set(PAGES.flatMap((page) => figuresIn(textOf(page))))
+    const named = new Set(PAGES.flatMap((page) => figuresIn(readText(page))))
     expect([...named].toSorted()).toEqual(Object.keys(FIGURES).toSorted())
   })
 
   // Mend it with `npm run bench -- tables`.
   test.each(PAGES)('%s has those that the stored rounds give', (page) => {
-    expect(textOf(page)).toBe(rendered(page))
+    expect(readText(page)).toBe(rendered(page))
   })
 
   test('a figure that was changed by hand is found', () => {
     const page = 'docs/performance.md'
-    const changed = textOf(page).replace(/(bench:engine -->[\s\S]*?\| )\d+\.\d+( \|)/, '$10.01$2')
-    expect(changed).not.toBe(textOf(page))
-    expect(rendered(page, changed)).toBe(textOf(page))
+    const changed = readText(page).replace(/(bench:engine -->[\s\S]*?\| )\d+\.\d+( \|)/, '$10.01$2')
+    expect(changed).not.toBe(readText(page))
+    expect(rendered(page, changed)).toBe(readText(page))
   })
 
   test('a figure without a result names the run that it needs', () => {

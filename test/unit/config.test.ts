@@ -4,7 +4,11 @@ import { loadConfig } from '../../src/config.ts'
 test('without any variable the service runs embedded on loopback', () => {
   expect(loadConfig({})).toEqual({
     host: '127.0.0.1',
+    buildCommit: null,
+    acceptLaterVersion: null,
     otel: null,
+    metricsDeployments: 0,
+    misspelt: [],
     oidc: null,
     breakGlassEmail: null,
     streamsAudit: false,
@@ -85,7 +89,7 @@ test('every wrong variable is named in one message, and no value', () => {
     WEBHOOK_RETRY_SECONDS: '5,0',
     WORKERS: '0',
   }
-  const message = messageOf(() => loadConfig(env))
+  const message = formatMessage(() => loadConfig(env))
   for (const name of Object.keys(env)) expect(message).toContain(name)
   expect(message).toContain('BOOTSTRAP_OWNER_PASSWORD')
   expect(message).not.toContain(secret)
@@ -101,14 +105,18 @@ test('several workers need a database and a Redis that they can share', () => {
   const secret = { JWT_SECRET: 'x'.repeat(32) }
   const database = { DATABASE_URL: 'postgres://localhost/scoreline' }
   const redis = { REDIS_URL: 'redis://localhost' }
-  const alone = messageOf(() => loadConfig({ WORKERS: '2' }))
+  const alone = formatMessage(() => loadConfig({ WORKERS: '2' }))
   expect(alone).toMatch(/WORKERS above 1 needs DATABASE_URL.*\n.*WORKERS above 1 needs REDIS_URL/)
-  expect(messageOf(() => loadConfig({ WORKERS: '2', ...secret, ...database }))).toMatch('REDIS_URL')
+  expect(formatMessage(() => loadConfig({ WORKERS: '2', ...secret, ...database }))).toMatch(
+    'REDIS_URL',
+  )
   expect(loadConfig({ WORKERS: '2', ...secret, ...database, ...redis }).workers).toBe(2)
 })
 
 test('with a shared database the secret of the tokens must be given', () => {
-  const message = messageOf(() => loadConfig({ DATABASE_URL: 'postgres://localhost/scoreline' }))
+  const message = formatMessage(() =>
+    loadConfig({ DATABASE_URL: 'postgres://localhost/scoreline' }),
+  )
   expect(message).toContain('JWT_SECRET is required with DATABASE_URL')
 })
 
@@ -116,7 +124,7 @@ test('with a shared database the secret of the tokens must be given', () => {
 test.each(['1', 'true', '10.0.0.0/33', '10.0.0.0/8/8', 'proxy.example'])(
   'TRUST_PROXY=%s is refused',
   (value) => {
-    expect(messageOf(() => loadConfig({ TRUST_PROXY: value }))).toContain('TRUST_PROXY')
+    expect(formatMessage(() => loadConfig({ TRUST_PROXY: value }))).toContain('TRUST_PROXY')
   },
 )
 
@@ -125,7 +133,7 @@ test('TRUST_PROXY takes addresses and CIDRs', () => {
   expect(trustProxy).toEqual(['10.0.0.0/8', '::1', 'fd00::/64'])
 })
 
-function messageOf(work: () => unknown): string {
+function formatMessage(work: () => unknown): string {
   try {
     work()
   } catch (error) {
@@ -139,7 +147,7 @@ function messageOf(work: () => unknown): string {
 test.each(['0.0.0.0/0', '::/0', '10.0.0.1,::/0', '10.0.0.0/00', 'fe80::1%eth0'])(
   'TRUST_PROXY=%s is refused by name, with what it takes',
   (value) => {
-    const message = messageOf(() => loadConfig({ TRUST_PROXY: value }))
+    const message = formatMessage(() => loadConfig({ TRUST_PROXY: value }))
     expect(message).toContain('TRUST_PROXY must be addresses or CIDRs of your proxies')
   },
 )
@@ -173,7 +181,7 @@ test("a secret that is set twice, can't be read, or is empty is named, without i
     REDIS_URL_FILE: 'empty',
     JWT_SECRET_FILE: 'hush',
   }
-  const message = messageOf(() => loadConfig(env, readFile))
+  const message = formatMessage(() => loadConfig(env, readFile))
   expect(message).toContain('DATABASE_URL and DATABASE_URL_FILE are both set')
   expect(message).toContain('REDIS_URL_FILE must name a file that is not empty')
   expect(message).toContain('JWT_SECRET_FILE must name a file that the service can read')
@@ -184,7 +192,7 @@ test('JWT_SECRET takes two secrets, of which the first one signs', () => {
   const [next, former] = ['n'.repeat(32), 'f'.repeat(32)]
   const read = (secret: string) => loadConfig({ JWT_SECRET: secret })
   expect(read(`${next},${former}`)).toMatchObject({ jwtSecret: next, formerJwtSecret: former })
-  expect(messageOf(() => read(`${next},${former},${next}`))).toContain('JWT_SECRET must have')
+  expect(formatMessage(() => read(`${next},${former},${next}`))).toContain('JWT_SECRET must have')
   // Such a secret was valid before two were taken, and goes on being one.
   for (const one of [`${next},short`, `short,${former}`, `${next},`]) {
     expect(read(one)).toMatchObject({ jwtSecret: one, formerJwtSecret: null })

@@ -2,11 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { loadConfig } from '../../src/config.ts'
+import { MALLOC } from '../support/start/process.ts'
 import { VARIABLE_FILES } from '../support/structure/variable-files.ts'
 
 const ROOT = new URL('../../', import.meta.url)
-/** Variables of Node, the image and the client of buckets that the service does not read. */
-const NOT_OURS = ['NODE_ENV', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']
+/** Variables of Node, the C library, the image and the client of buckets that the service does not read. */
+const NOT_OURS = [
+  ...Object.keys(MALLOC),
+  ...['NODE_ENV', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'],
+  // Emptied in the compose file, which hands all of `.env` to the replicas.
+  'POSTGRES_PASSWORD',
+]
 
 /** What the service itself may need; the process for files takes half of what there is. */
 const SERVICE_GIB = 2
@@ -16,17 +22,17 @@ const text = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
 // biome-ignore lint/suspicious/noExplicitAny: other projects define the schemas of manifests.
 type Document = any
 
-function documentsOf(path: string): Document[] {
+function readDocuments(path: string): Document[] {
   const documents = parseAllDocuments(text(path), { merge: true })
   expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([])
   return documents.map((document) => document.toJS())
 }
 
 const kubernetesFiles = readdirSync(new URL('docker/kubernetes/', ROOT))
-const manifests = kubernetesFiles.flatMap((name) => documentsOf(`docker/kubernetes/${name}`))
+const manifests = kubernetesFiles.flatMap((name) => readDocuments(`docker/kubernetes/${name}`))
 const manifest = (kind: string, name = 'scoreline') =>
   manifests.find((one) => one.kind === kind && one.metadata.name === name)
-const [compose] = documentsOf('docker/compose.yaml')
+const [compose] = readDocuments('docker/compose.yaml')
 const dockerfile = text('docker/Dockerfile')
 const haproxy = text('docker/haproxy.cfg')
 const pod = manifest('StatefulSet').spec.template.spec
@@ -38,13 +44,15 @@ const imageEnvironment: Record<string, string> = Object.fromEntries(
   ),
 )
 
+const variablesRead = new Set([
+  ...NOT_OURS,
+  ...VARIABLE_FILES.flatMap((path) => text(path).match(/'[A-Z][A-Z_]+'/g) ?? []).map((name) =>
+    name.slice(1, -1),
+  ),
+])
+
 // A misspelt variable has no effect, and no error says so.
 test('the service reads every variable that the files set', () => {
-  const read = new Set(
-    VARIABLE_FILES.flatMap((path) => text(path).match(/'[A-Z][A-Z_]+'/g) ?? []).map((name) =>
-      name.slice(1, -1),
-    ),
-  )
   const set = [
     ...Object.keys(imageEnvironment),
     ...Object.keys(compose.services['scoreline-1'].environment),
@@ -52,7 +60,7 @@ test('the service reads every variable that the files set', () => {
     ...Object.keys(manifest('Secret').stringData),
     ...container.env.map(({ name }: { name: string }) => name),
   ]
-  const unknown = set.filter((name) => ![...read, ...NOT_OURS].includes(name))
+  const unknown = set.filter((name) => !variablesRead.has(name))
   expect(unknown).toEqual([])
 })
 
@@ -65,7 +73,8 @@ test('the template of secrets contains no secret, and the service refuses it and
     /DATABASE_URL must.*JWT_SECRET must.*BOOTSTRAP_OWNER_EMAIL must/s,
   )
   for (const [name, value] of Object.entries<string>(compose.services['scoreline-1'].environment)) {
-    if (/PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{[A-Z_]+:(?:\?[^}]*|-)\}$/)
+    if (value !== '' && /PASSWORD|SECRET/.test(name))
+      expect(value).toMatch(/^\$\{[A-Z_]+:(?:\?[^}]*|-)\}$/)
   }
   expect(text('docker/env.example')).not.toMatch(/^[A-Z_]*(?:PASSWORD|SECRET)=.+/m)
 })
@@ -98,6 +107,24 @@ test('the replicas of the compose file share the store of batches, which they ma
   expect(stores).toEqual(Array(2).fill('${BATCH_STORE:-file:///batches}'))
   for (const { volumes } of replicas) expect(volumes).toContain('batches:/batches')
   expect(dockerfile).toContain('COPY --from=build --chown=65532:65532 /batches /batches')
+})
+
+// The role of the image's POSTGRES_USER is a superuser, who may change the audit log.
+test('the replicas of the compose file have a role of their own, with the rights that migrate gives', () => {
+  const { migrate, postgres, ...services } = compose.services
+  const readRole = ({ environment }: Document) =>
+    /^postgres:..(\w+):/.exec(environment.DATABASE_URL)?.[1]
+  const made = /^create role (\w+) login/m.exec(text('docker/roles.sql'))?.[1]
+  expect(postgres.volumes).toContain('./roles.sql:/docker-entrypoint-initdb.d/roles.sql:ro')
+  expect(migrate.command).toEqual(['migrate', '--grant-to', made])
+  expect(migrate.image).toBe(container.image)
+  expect(readRole(migrate)).toBe(postgres.environment.POSTGRES_USER)
+  for (const replica of [services['scoreline-1'], services['scoreline-2']]) {
+    expect(readRole(replica)).toBe(made)
+    expect(replica.environment.POSTGRES_PASSWORD).toBe('')
+    expect(replica.depends_on.migrate.condition).toBe('service_completed_successfully')
+  }
+  expect(services.probe.image).toBe(container.image)
 })
 
 test('memory is enough for the service and the process for files', () => {
@@ -163,12 +190,24 @@ test('the image serves by default and runs the commands of the operator', () => 
   expect(compose.services['scoreline-1'].command).toBeUndefined()
 })
 
+// What is measured is what runs.
+test('image, command line and tests bound the memory that the C library keeps alike', () => {
+  expect(imageEnvironment).toMatchObject(MALLOC)
+  const script = text('src/cli/scoreline.sh')
+  for (const [name, value] of Object.entries(MALLOC)) {
+    // An operator's own value goes before.
+    expect(script).toContain(`export ${name}="\${${name}:-${value}}"`)
+  }
+})
+
 test('every image is pinned by a version or a digest', () => {
   const ofServices = Object.values<{ image: string }>(compose.services).map(({ image }) => image)
   const ofBuild = [...dockerfile.matchAll(/^ARG \w+_IMAGE=(\S+)$/gm)].map(([, image = '']) => image)
   const images = [...ofServices, container.image, ...ofBuild]
   // Each stage starts from one of those arguments, so that no other image comes in.
   expect(dockerfile.match(/^FROM .+$/gm)).toEqual([
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the Dockerfile's own syntax.
+    'FROM ${BUILD_IMAGE} AS console',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the Dockerfile's own syntax.
     'FROM ${BUILD_IMAGE} AS build',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the Dockerfile's own syntax.
@@ -180,9 +219,18 @@ test('every image is pinned by a version or a digest', () => {
 })
 
 // Whoever fills in the file must find everything in it that the compose file takes.
-test('docker/env.example has each variable that the compose file asks for, and no other', () => {
+test('docker/env.example has each variable that the compose file asks for, and others of the service', () => {
   const asked = [...text('docker/compose.yaml').matchAll(/\$\{([A-Z_]+):/g)].map(([, name]) => name)
   const offered = [...text('docker/env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name)
   expect(offered.length).toBeGreaterThan(10)
-  expect([...new Set(asked)].sort()).toEqual(offered.toSorted())
+  expect([...new Set(asked)].filter((name) => !offered.includes(name))).toEqual([])
+  const further = offered.filter((name) => !asked.includes(name))
+  expect(further.filter((name = '') => !variablesRead.has(name))).toEqual([])
+})
+
+// A variable that the compose file does not name would be ignored without a word.
+test('each replica of the compose file gets the whole of .env', () => {
+  for (const replica of ['scoreline-1', 'scoreline-2']) {
+    expect(compose.services[replica].env_file).toEqual(['.env'])
+  }
 })

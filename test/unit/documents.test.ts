@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { readLoadOptions } from '../../bench/lib/load-options.ts'
 import { readOptions } from '../../bench/lib/options.ts'
 import { adminProgram } from '../../src/cli/admin.ts'
 import { COMMANDS } from '../../src/cli/admin-commands.ts'
@@ -8,28 +9,30 @@ import { readArguments } from '../../src/cli/arguments.ts'
 import { readCommandLine as readExportLine } from '../../src/cli/export-usage.ts'
 import { readImportLine } from '../../src/cli/import-options.ts'
 import { logProgram } from '../../src/cli/log.ts'
+import { migrateProgram } from '../../src/cli/migrate.ts'
+import { spoolProgram } from '../../src/cli/spool.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import {
-  anchorsOf,
-  blocksOf,
   type Command,
   codeIn,
-  commandsOf,
-  linksOf,
+  formatProse,
+  listBlocks,
   PAGES,
-  proseOf,
+  queryRows,
   ROOT,
-  rowsOf,
-  sectionOf,
-  textOf,
+  readAnchors,
+  readCommands,
+  readLinks,
+  readSection,
+  readText,
 } from '../support/structure/documents.ts'
 import { VARIABLE_FILES } from '../support/structure/variable-files.ts'
 
 const exists = (path: string) => existsSync(join(ROOT, path))
-const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> }
+const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> }
 
-describe('the configuration in docs/operating.md', () => {
-  const rows = rowsOf(sectionOf('docs/operating.md', 'Configuration'))
+describe('the configuration in docs/configuration.md', () => {
+  const rows = queryRows(readSection('docs/configuration.md', 'Variables'))
   const documented = rows.map(([name = '', text = '']) => ({
     name: name.replaceAll('`', ''),
     // A default that is not a value, such as "none", stands without backticks.
@@ -37,7 +40,7 @@ describe('the configuration in docs/operating.md', () => {
   }))
 
   test('names every variable that the service reads, and no other', () => {
-    const text = VARIABLE_FILES.map(textOf).join('')
+    const text = VARIABLE_FILES.map(readText).join('')
     const read = text.match(/'[A-Z][A-Z_]+'/g) ?? []
     const names = new Set(read.map((name) => name.slice(1, -1)))
     expect(names.size).toBeGreaterThan(15)
@@ -58,12 +61,25 @@ describe('the configuration in docs/operating.md', () => {
   })
 })
 
-/** Lines of pages that call the program itself, on the score log. */
-const logLines = PAGES.flatMap((page) =>
-  blocksOf(textOf(page), 'sh').flatMap((block) =>
-    [...block.matchAll(/^src\/cli\/scoreline\.sh log (.+)$/gm)].map(([, line = '']) => line),
-  ),
-)
+/** Programs of `scoreline` whose lines in pages are read as the program reads them. */
+const PROGRAMS = {
+  admin: adminProgram,
+  log: logProgram,
+  migrate: migrateProgram,
+  spool: spoolProgram,
+}
+const PROGRAM_LINE = /scoreline(?:\.sh)? (admin|log|migrate|spool) ([a-z-][^`\n]*)/g
+const RUNBOOKS = readdirSync(join(ROOT, 'docs/runbooks')).map((name) => `docs/runbooks/${name}`)
+
+/** Lines of pages, and of runbooks, that call the program itself. */
+const programLines = [...PAGES, ...RUNBOOKS].flatMap((page) => {
+  const text = readText(page)
+  const inline = RUNBOOKS.includes(page) ? [...text.matchAll(/`(scoreline [^`]+)`/g)] : []
+  const parts = [...listBlocks(text, 'sh'), ...inline.map(([, line = '']) => line)]
+  return parts.flatMap((part) =>
+    [...part.matchAll(PROGRAM_LINE)].map(([, program = '', line = '']) => ({ program, line })),
+  )
+})
 
 /** Reads the options of each npm script as the program does; throws for what it refuses. */
 const SCRIPTS: Readonly<Record<string, (args: readonly string[], command: Command) => unknown>> = {
@@ -76,6 +92,9 @@ const SCRIPTS: Readonly<Record<string, (args: readonly string[], command: Comman
     if (scenario === '--help') return
     if (scenario === 'tables') return expect(options).toEqual([])
     expect(exists(`bench/scenarios/${scenario}.ts`)).toBe(true)
+    if (options.includes('--help')) return expect(options).toHaveLength(1)
+    // A name alone is one in a sentence.
+    if (scenario === 'load') return options.length === 0 || readLoadOptions(options)
     // Scenarios for operators have options of their own, which they read when they run.
     if (!OWN_OPTIONS.includes(scenario)) readOptions(options, 1)
   },
@@ -126,7 +145,7 @@ function checkNpm([verb = '', ...rest]: readonly string[], command: Command): vo
 }
 
 describe('a command in a document', () => {
-  const commands = PAGES.flatMap(commandsOf)
+  const commands = PAGES.flatMap(readCommands)
 
   test('is found', () => {
     expect(commands.length).toBeGreaterThan(30)
@@ -134,9 +153,11 @@ describe('a command in a document', () => {
 
   test.each(commands)('$page: $line is one that its program takes', checkCommand)
 
-  test.each(logLines)('scoreline log %s is one that it takes', (line) => {
-    const request = readArguments(logProgram('scoreline log'), line.split(' '))
-    expect(request.kind).toBe('run')
+  test.each(programLines)('scoreline $program $line is one that it takes', ({ program, line }) => {
+    const declare = PROGRAMS[program as keyof typeof PROGRAMS]
+    const words = line.replace(/ < .*$/, '').split(' ')
+    const request = readArguments(declare(`scoreline ${program}`), words)
+    expect(request.kind).toBe(words.includes('--help') ? 'help' : 'run')
   })
 
   test('of the operator is documented, each', () => {
@@ -147,7 +168,7 @@ describe('a command in a document', () => {
 })
 
 describe('a link in a document', () => {
-  const links = PAGES.flatMap(linksOf)
+  const links = PAGES.flatMap(readLinks)
 
   test('leads to a file that exists', () => {
     expect(links.length).toBeGreaterThan(50)
@@ -156,7 +177,7 @@ describe('a link in a document', () => {
 
   test('leads to a heading that exists', () => {
     const dead = links.filter(
-      ({ path, anchor }) => anchor !== null && !anchorsOf(path).includes(anchor),
+      ({ path, anchor }) => anchor !== null && !readAnchors(path).includes(anchor),
     )
     expect(dead).toEqual([])
   })
@@ -170,7 +191,7 @@ describe('a link in a document', () => {
 // A path that is gone sends a newcomer to search.
 test('every file and folder that a document names exists', () => {
   const named = PAGES.flatMap((page) =>
-    codeIn(proseOf(page))
+    codeIn(formatProse(page))
       .filter((code) =>
         /^(?:src|schemas|test|bench|clients|docker|drizzle|docs|\.ci)\/[\w./-]*$/.test(code),
       )
@@ -182,13 +203,15 @@ test('every file and folder that a document names exists', () => {
 
 // The map is how a newcomer finds the one folder that they need.
 test('the map in docs/architecture.md has one row for each folder of src and each file of its root', () => {
-  const mapped = rowsOf(sectionOf('docs/architecture.md', 'Map'))
+  const mapped = queryRows(readSection('docs/architecture.md', 'Map'))
     .map(([name = '']) => name.replaceAll('`', ''))
     .filter((name) => name.startsWith('src/'))
   const entries = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
   const expected = entries
     .map((entry) => ({ entry, path: relative(ROOT, join(entry.parentPath, entry.name)) }))
     .filter(({ entry, path }) => entry.isDirectory() || path.split('/').length === 2)
+    // The section on the console says what its folders hold; `dist` is built.
+    .filter(({ path }) => !/^src\/console\/(app\/|dist\b)/.test(path))
     .map(({ entry, path }) => (entry.isDirectory() ? `${path}/` : path))
   expect(expected.length).toBeGreaterThan(40)
   expect(mapped.sort()).toEqual(expected.sort())
@@ -196,9 +219,9 @@ test('the map in docs/architecture.md has one row for each folder of src and eac
 
 // A layer that is written down in two places must be the same in both.
 test('the layers in docs/architecture.md are those that the structure is checked against', () => {
-  const code = textOf('test/support/structure/layers.ts').matchAll(/^ {2}\[('.+')\],$/gm)
+  const code = readText('test/support/structure/layers.ts').matchAll(/^ {2}\[('.+')\],$/gm)
   const layers = [...code].map(([, list = '']) => list.replaceAll("'", '').split(', '))
-  const documented = rowsOf(sectionOf('docs/architecture.md', 'Dependency rules'))
+  const documented = queryRows(readSection('docs/architecture.md', 'Dependency rules'))
     .map(([, rooms = '']) => codeIn(rooms))
     .slice(0, layers.length)
   expect(layers.length).toBeGreaterThan(10)
@@ -214,11 +237,11 @@ describe('a citation of docs/decisions.md', () => {
   )
 
   test('names a decision that exists, by its number', () => {
-    const numbers = [...textOf('docs/decisions.md').matchAll(/^###? (\d+(?:\.\d+)?)/gm)].map(
+    const numbers = [...readText('docs/decisions.md').matchAll(/^###? (\d+(?:\.\d+)?)/gm)].map(
       ([, number]) => number,
     )
     const cited = files.flatMap((file) =>
-      [...textOf(file).matchAll(/decisions\.md,? ((?:[\d.]*\d(?:, | and | to )?)+)/g)].flatMap(
+      [...readText(file).matchAll(/decisions\.md,? ((?:[\d.]*\d(?:, | and | to )?)+)/g)].flatMap(
         ([, list = '']) => (list.match(/\d[\d.]*\d|\d/g) ?? []).map((number) => ({ file, number })),
       ),
     )
@@ -233,11 +256,11 @@ describe('a citation of docs/decisions.md', () => {
       'i',
     )
     const own = 'test/unit/documents.test.ts'
-    expect(files.filter((file) => file !== own && foreign.test(textOf(file)))).toEqual([])
+    expect(files.filter((file) => file !== own && foreign.test(readText(file)))).toEqual([])
   })
 
   test('decisions keep their order: sections and numbers rise by one', () => {
-    const found = [...textOf('docs/decisions.md').matchAll(/^### (\d+)\.(\d+) /gm)]
+    const found = [...readText('docs/decisions.md').matchAll(/^### (\d+)\.(\d+) /gm)]
     const numbers = found.map(([, section, entry]) => [Number(section), Number(entry)] as const)
     const expected = numbers.map(([section], index) => {
       const before = numbers[index - 1]
@@ -257,39 +280,40 @@ describe('a section with measured figures', () => {
     ['docs/performance.md', 'A long log'],
     ['docs/performance.md', 'Tracing'],
     ['docs/performance.md', 'Files of applicants'],
-    ['docs/operating.md', 'Capacity'],
-    ['docs/operating.md', 'What was measured'],
+    ['docs/performance.md', 'One team beside another'],
+    ['docs/capacity.md', 'Capacity'],
+    ['docs/capacity.md', 'What was measured'],
   ] as const
 
   test('is every one of docs/performance.md that has a table', () => {
-    const headings = [...textOf('docs/performance.md').matchAll(/^## (.+)$/gm)].map(
+    const headings = [...readText('docs/performance.md').matchAll(/^## (.+)$/gm)].map(
       ([, heading = '']) => heading,
     )
     const measured = headings.filter(
-      (heading) => rowsOf(sectionOf('docs/performance.md', heading)).length > 0,
+      (heading) => queryRows(readSection('docs/performance.md', heading)).length > 0,
     )
     const listed = sections.filter(([page]) => page === 'docs/performance.md')
     expect(measured).toEqual(listed.map(([, heading]) => heading))
   })
 
   test.each(sections)('%s, %s: names the command that measures it', (page, heading) => {
-    expect(sectionOf(page, heading)).toMatch(/`npm run bench\b/)
+    expect(readSection(page, heading)).toMatch(/`npm run bench\b/)
   })
 
   // No figure stands without the rounds behind it.
   test.each(sections)('%s, %s: links to its raw rounds', (page, heading) => {
-    expect(sectionOf(page, heading)).toMatch(/\]\(\.\.\/bench\/results\//)
+    expect(readSection(page, heading)).toMatch(/\]\(\.\.\/bench\/results\//)
   })
 })
 
 describe('the form of documents', () => {
   test('the first page has at most 130 lines', () => {
-    expect(textOf('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(130)
+    expect(readText('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(130)
   })
 
   test('lines outside of tables and blocks have at most 100 characters', () => {
     const long = PAGES.flatMap((page) =>
-      proseOf(page)
+      formatProse(page)
         .split('\n')
         .filter((line) => line.length > 100 && !/^\||^!?\[/.test(line))
         .map((line) => `${page}: ${line}`),
@@ -301,7 +325,7 @@ describe('the form of documents', () => {
   test('habits that make English hard to read stay out', () => {
     const habits = /\btold of\b|\bis no valid\b|\bwho may not\b|\bas it were\b|\b(?:he|his|him)\b/i
     const found = PAGES.flatMap((page) =>
-      proseOf(page)
+      formatProse(page)
         .split('\n')
         .filter((line) => habits.test(line))
         .map((line) => `${page}: ${line}`),

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { ROLES } from '../../src/access/caller.ts'
 import { loadConfig } from '../../src/config.ts'
+import { ROLES } from '../../src/http/access/caller.ts'
 import { VARIABLE_FILES } from '../support/structure/variable-files.ts'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -82,9 +82,35 @@ describe('the schema of the values', () => {
     expect(known.toSorted()).toEqual(Object.keys(values).toSorted())
   })
 
+  // A lender brings an authority, secrets as files, and the proxy of a managed database.
+  test('takes volumes, variables, containers, secrets as files and an authority', () => {
+    const own = changed((copy) =>
+      Object.assign(copy, {
+        extraVolumes: [{ name: 'vault', csi: { driver: 'secrets-store.csi.k8s.io' } }],
+        extraVolumeMounts: [{ name: 'vault', mountPath: '/vault', readOnly: true }],
+        extraEnv: [{ name: 'JWT_SECRET_FILE', value: '/vault/jwt' }],
+        extraContainers: [{ name: 'proxy', image: 'proxy:2.1.0' }],
+        initContainers: [{ name: 'wait', image: 'wait:1.0.0' }],
+        tls: { caSecret: 'lender-ca', caKey: 'ca.crt' },
+      }),
+    )
+    own.secrets.asFiles = ['DATABASE_URL', 'REDIS_URL', 'JWT_SECRET']
+    own.networkPolicy.egressRules = [{ ports: [{ port: 5432 }] }]
+    isValid(own)
+    expect(isValid.errors).toBeNull()
+  })
+
   // Helm renders what it does not know without a word.
   test.each<[string, (copy: Document) => void]>([
     ['a misspelt value', (copy) => Object.assign(copy, { replica: 3 })],
+    [
+      'a volume without a name',
+      (copy) => Object.assign(copy, { extraVolumes: [{ emptyDir: {} }] }),
+    ],
+    [
+      'a file for a variable that is read from no file',
+      (copy) => Object.assign(copy.secrets, { asFiles: ['LOG_LEVEL'] }),
+    ],
     ['a misspelt value below', (copy) => Object.assign(copy.ingress, { enable: true })],
     ['a text for a switch', (copy) => Object.assign(copy.ingress, { enabled: 'no' })],
     ['a secret among the settings', (copy) => Object.assign(copy.config, { JWT_SECRET: 'x' })],
@@ -156,10 +182,39 @@ test('chart and manifests agree on probes, resources, the end of a pod and scali
     min: spec.minReplicas,
     max: spec.maxReplicas,
     cpuPercent: spec.metrics[0].resource.target.averageUtilization,
+    scaleDownSeconds: spec.behavior.scaleDown.stabilizationWindowSeconds,
   })
   expect(values.disruptionBudget.maxUnavailable).toBe(
     manifest('PodDisruptionBudget').spec.maxUnavailable,
   )
+})
+
+// A secret that is a file and a variable at the same time stops the start.
+test('secrets as files are the ones that the service reads from files, and no variables beside', () => {
+  const offered: string[] = schema.properties.secrets.properties.asFiles.items.enum
+  const read = [...text('docs/configuration.md').matchAll(/`([A-Z_]+)_FILE`/g)].map(
+    ([, name]) => name,
+  )
+  expect(offered.toSorted()).toEqual([...new Set(read)].sort())
+  const pods = template('statefulset.yaml')
+  expect(pods).toMatch(
+    /if not \.Values\.secrets\.asFiles \}\}\n\s+- secretRef: \{ name: \{\{ include "scoreline\.secret"/,
+  )
+})
+
+test('pods start anew when their settings or Secrets change', () => {
+  const pods = template('statefulset.yaml')
+  expect(pods).toMatch(/checksum\/config: .*configmap\.yaml.*sha256sum/)
+  expect(pods).toMatch(/checksum\/secrets: .*scoreline\.secretsData.*sha256sum/)
+})
+
+// The pods of an upgrade must not come before their tables.
+test('tables are made by a job before pods, as a role that pods need not have', () => {
+  const job = template('migrate.yaml')
+  expect(job).toContain('helm.sh/hook: pre-install,pre-upgrade')
+  expect(job).toMatch(/- migrate\n.*\n\s+- --grant-to\n\s+- \{\{ \. \| quote \}\}/)
+  expect(job).toContain('secretKeyRef: { name: {{ .secret }}, key: {{ .key }} }')
+  expect(job).not.toContain('scoreline.selector')
 })
 
 // A volume that goes with its pod takes answered scores with it.

@@ -5,42 +5,45 @@ import { expect, test } from 'vitest'
 const PROPERTIES: Readonly<Record<string, readonly (readonly [file: string, title: string])[]>> = {
   'the stability index is symmetric, 0 for equal shares alone, and never raised by joined cells': [
     [
-      'test/unit/monitoring/statistics/population-stability.test.ts',
+      'test/unit/reports/monitoring/statistics/population-stability.test.ts',
       'an index is symmetric, not negative, and the sum of its cells',
     ],
     [
-      'test/unit/monitoring/statistics/population-stability.test.ts',
+      'test/unit/reports/monitoring/statistics/population-stability.test.ts',
       'an index is 0 where the shares are equal, and nowhere else',
     ],
     [
-      'test/unit/monitoring/statistics/population-stability.test.ts',
+      'test/unit/reports/monitoring/statistics/population-stability.test.ts',
       'two cells as one never raise an index',
     ],
   ],
   'the points that features moved add up to the difference of the mean scores': [
     [
-      'test/http/monitoring/stability.test.ts',
+      'test/http/reports/monitoring/stability.test.ts',
       'with dedupe=%s every figure equals a recount of the exported rows',
     ],
   ],
   'AUC, KS and standard error follow from counts, in any order of the rows, also with ties alone': [
     [
-      'test/unit/performance/statistics.test.ts',
+      'test/unit/reports/performance/statistics.test.ts',
       'any order of the rows gives the same bits, and a mirrored card the same figures',
     ],
     [
-      'test/unit/performance/statistics.test.ts',
+      'test/unit/reports/performance/statistics.test.ts',
       'one score for all tells nothing apart, and has no interval',
     ],
-    ['test/unit/performance/reference.test.ts', 'have the discrimination of the libraries'],
+    ['test/unit/reports/performance/reference.test.ts', 'have the discrimination of the libraries'],
   ],
   'swap cells add up, are exchanged with the models, and are empty for equal models': [
-    ['test/unit/monitoring/swap-set.test.ts', 'the cells add up to all applicants by the rule %s'],
     [
-      'test/unit/monitoring/swap-set.test.ts',
+      'test/unit/reports/monitoring/swap-set.test.ts',
+      'the cells add up to all applicants by the rule %s',
+    ],
+    [
+      'test/unit/reports/monitoring/swap-set.test.ts',
       'exchanging champion and challenger exchanges those who are swapped in and out',
     ],
-    ['test/unit/monitoring/swap-set.test.ts', 'equal models swap nobody by the rule %s'],
+    ['test/unit/reports/monitoring/swap-set.test.ts', 'equal models swap nobody by the rule %s'],
   ],
   'outcomes in any order and repetition give one state, and one report as known at a time': [
     [
@@ -56,11 +59,11 @@ const PROPERTIES: Readonly<Record<string, readonly (readonly [file: string, titl
       'an outcome that comes before its score is attached once the score is there',
     ],
     [
-      'test/http/performance/rescored.test.ts',
+      'test/http/reports/performance/rescored.test.ts',
       'random histories have the report of an independent recount',
     ],
     [
-      'test/faults/archive/outcomes.test.ts',
+      'test/faults/log/archive/outcomes.test.ts',
       'random histories keep their report when the log is archived, and when it has left',
     ],
     [
@@ -70,48 +73,48 @@ const PROPERTIES: Readonly<Record<string, readonly (readonly [file: string, titl
   ],
   'rollups equal a recount of the log, also after a kill': [
     [
-      'test/integration/score-log/store.test.ts',
-      'a batch that comes twice, in parts or amid others, counts once',
+      'test/integration/log/store.test.ts',
+      'a crash between the commit and its acknowledgement loses and doubles nothing',
     ],
-    ['test/faults/score-log/answered-and-logged.test.ts', 'every answer is logged once, over'],
-    ['test/faults/score-log/merging.test.ts', 'each request is in the log once after'],
+    ['test/faults/log/answered-and-logged.test.ts', 'every answer is logged once, over'],
+    ['test/faults/log/merging.test.ts', 'each request is in the log once after'],
   ],
   'proofs hold for every tree to 64 leaves, and one flipped bit anywhere is found': [
     [
-      'test/unit/score-log/proof/merkle.test.ts',
+      'test/unit/log/proof/merkle.test.ts',
       'roots and all proofs are those of another implementation',
     ],
     [
-      'test/unit/proof/offline-verifier.test.ts',
+      'test/unit/log/proof/offline-verifier.test.ts',
       'the verifier for auditors accepts each proof of each tree to 64 leaves',
     ],
     [
-      'test/unit/proof/offline-verifier.test.ts',
+      'test/unit/log/proof/offline-verifier.test.ts',
       'one flipped bit anywhere in leaf, path or note is found',
     ],
     [
-      'test/integration/score-log/changed-columns.test.ts',
+      'test/integration/log/changed-columns.test.ts',
       'a change of any column of %s where %s is found',
     ],
   ],
   'a replay equals the log to the bit, and one unit in the last place of a card is caught': [
     [
-      'test/http/replay/replays.test.ts',
+      'test/http/reports/replay/replays.test.ts',
       'a replay finds every result of every model identical, to the bit',
     ],
     [
-      'test/unit/replay/changed-card.test.ts',
+      'test/unit/reports/replay/changed-card.test.ts',
       'one unit in the last place of any point of a card is caught',
     ],
   ],
   'a backtest of the logged card gives its bits, and bounds hold the truth and are attained': [
     [
-      'test/unit/backtest/backtest.test.ts',
+      'test/unit/reports/backtest/backtest.test.ts',
       'that is the logged card gives identical bits, and nobody swaps',
     ],
-    ['test/unit/backtest/backtest.test.ts', 'the true score lies within the bounds'],
+    ['test/unit/reports/backtest/backtest.test.ts', 'the true score lies within the bounds'],
     [
-      'test/unit/backtest/backtest.test.ts',
+      'test/unit/reports/backtest/backtest.test.ts',
       'some values with the same logged bins attain both bounds',
     ],
     [

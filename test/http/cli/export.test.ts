@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { reportOf } from '../../../src/cli/export.ts'
+import { makeReport } from '../../../src/cli/export.ts'
 import { createCliServices } from '../../../src/cli/services.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { environmentOf, keeping } from '../../support/start/operator.ts'
+import { findEnvironment, keeping } from '../../support/start/operator.ts'
 import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
 
@@ -22,10 +22,10 @@ describe.each(backends)('on $name', (backend) => {
   afterAll(() => database.drop())
 
   const run = (...args: string[]) =>
-    reportOf(args, {
+    makeReport(args, {
       call: 'scoreline export',
       open: () =>
-        createCliServices(loadConfig(environmentOf(database)), (error) => {
+        createCliServices(loadConfig(findEnvironment(database)), (error) => {
           throw error
         }),
     })

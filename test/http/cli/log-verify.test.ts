@@ -3,22 +3,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { reportOf } from '../../../src/cli/log.ts'
+import { makeReport } from '../../../src/cli/log.ts'
 import { createCliServices } from '../../../src/cli/services.ts'
+import { openBlock } from '../../../src/log/blocks/block-decoder.ts'
+import { BlockEncoder } from '../../../src/log/blocks/block-encoder.ts'
+import { BlockIndexReader } from '../../../src/log/blocks/block-index.ts'
+import { BlockReader } from '../../../src/log/blocks/block-store.ts'
+import { indexSum } from '../../../src/log/blocks/index-sums.ts'
+import { makeInsert } from '../../../src/log/blocks/insert-block.ts'
+import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
+import { ErasureStore } from '../../../src/log/erasure/erasure-store.ts'
+import { writeDrainedSources } from '../../../src/log/proof/block-sources.ts'
+import { FactsChain } from '../../../src/log/proof/facts-chain.ts'
+import { TreeStore, treeSum } from '../../../src/log/proof/tree-store.ts'
+import { verifyLog as verifyLogOf } from '../../../src/log/proof/verify.ts'
+import { makeModels } from '../../../src/log/reading/model-text-store.ts'
+import { HEAD_AT, LATENCY_AT } from '../../../src/log/record/record-v4.ts'
 import type { Database } from '../../../src/platform/db/client.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
-import { verifyLog as verifyLogOf } from '../../../src/proof/verify.ts'
-import { openBlock } from '../../../src/score-log/blocks/block-decoder.ts'
-import { BlockEncoder } from '../../../src/score-log/blocks/block-encoder.ts'
-import { PostgresBlockIndex } from '../../../src/score-log/blocks/block-index.ts'
-import { type BlockReader, PostgresBlockReader } from '../../../src/score-log/blocks/block-store.ts'
-import { insertOf } from '../../../src/score-log/blocks/insert-block.ts'
-import { PostgresBlockTables } from '../../../src/score-log/blocks/upkeep/block-tables.ts'
-import { PostgresErasureStore } from '../../../src/score-log/erasure/erasure-store.ts'
-import { FactsChain } from '../../../src/score-log/proof/facts-chain.ts'
-import { PostgresTreeStore } from '../../../src/score-log/proof/tree-store.ts'
-import { modelsOf } from '../../../src/score-log/reading/model-text-store.ts'
-import { HEAD_AT, LATENCY_AT } from '../../../src/score-log/record/record-v4.ts'
+import { changed } from '../../support/archive/faults.ts'
 import { sampleSpec } from '../../support/cards/cards.ts'
 import { provenBy, scoreApart, verifyOffline } from '../../support/expect/proofs.ts'
 import { statsWith } from '../../support/expect/stats.ts'
@@ -31,11 +34,11 @@ afterAll(() => rmSync(directory, { recursive: true }))
 
 /** Changes the latency of a request of the newest block, and makes the block valid again. */
 async function changeLatency(db: Database): Promise<void> {
-  const reader = new PostgresBlockReader(db)
+  const reader = new BlockReader(db)
   const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
   for await (const stored of reader.blocksIn({ ...range, order: 'newest' })) {
     const block = openBlock(stored)
-    const models = await modelsOf(db).compiled(block.modelIds)
+    const models = await makeModels(db).compiled(block.modelIds)
     const encoder = new BlockEncoder(models)
     for (let index = 0; index < block.count; index++) {
       const payload = block.payload(index, models)
@@ -45,34 +48,35 @@ async function changeLatency(db: Database): Promise<void> {
     }
     const encoded = encoder.encode()
     if (encoded === null) throw new Error('the block is empty')
-    expect(await new PostgresErasureStore(db).replaceBlock(stored, encoded)).toBe(true)
+    expect(await new ErasureStore(db).replaceBlock(stored, encoded)).toBe(true)
     return
   }
 }
 
 /** Makes the stored chain of a team fit its rows, as someone who knows this code would. */
 async function forgeChain(db: Database, teamId: string): Promise<void> {
-  const trees = new PostgresTreeStore(db)
-  const { treeId, facts } = await trees.head(teamId)
-  const chain = FactsChain.begin(teamId, facts?.untracedUntilMs ?? null)
+  const trees = new TreeStore(db)
+  const { treeId, edge } = await trees.head(teamId)
+  const chain = FactsChain.begin(teamId)
   for (const leaf of await trees.leaves(treeId ?? 0, 0, 1_000)) chain.add(leaf)
-  await db.execute(sql`update log_trees set facts = ${chain.hash}, facts_size = ${chain.size}
-    where team_id = ${teamId}`)
+  await db.execute(sql`update log_trees set facts = ${chain.hash},
+    sum = ${treeSum(teamId, edge, chain.hash)} where team_id = ${teamId}`)
 }
 
-/** Adds a copy of the newest request under another id, without a source. @returns the id */
+/** Copies the newest request without a place in the tree. @returns the id of the copy */
 async function insertUntraced(db: Database): Promise<string> {
   const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
-  for await (const stored of new PostgresBlockReader(db).blocksIn({ ...range, order: 'newest' })) {
+  for await (const stored of new BlockReader(db).blocksIn({ ...range, order: 'newest' })) {
     const block = openBlock(stored)
-    const models = await modelsOf(db).compiled(block.modelIds)
+    const models = await makeModels(db).compiled(block.modelIds)
     const payload = block.payload(0, models)
     const requestId = newId('req_', block.scoredAtMs(0))
     payload.write(requestId, payload.indexOf(block.requestId(0)), 'latin1')
     const encoder = new BlockEncoder(models)
     encoder.add(payload)
     const encoded = encoder.encode()
-    if (encoded !== null) await db.execute(insertOf(encoded, { isSummed: true, sources: null }))
+    const sources = writeDrainedSources([])
+    if (encoded !== null) await db.execute(makeInsert(encoded, { isSummed: true, sources }))
     return requestId
   }
   throw new Error('the log is empty')
@@ -103,7 +107,7 @@ describe.skipIf(!hasPostgres)('the database of a log', () => {
   const inDatabase = <T>(work: (db: Database) => Promise<T>) =>
     withDatabase(teams.service.config, work)
   const verifyLog = async (checkpoint = kept) => {
-    const { code, stdout, stderr } = await reportOf(
+    const { code, stdout, stderr } = await makeReport(
       ['verify', '--team', teams.teamUsers.owner.teamId, '--checkpoint', checkpoint, '--json'],
       {
         call: 'scoreline log',
@@ -128,7 +132,7 @@ describe.skipIf(!hasPostgres)('the database of a log', () => {
 
   test('proves scores still when small blocks have become a large one', async () => {
     await inDatabase(async (db) => {
-      const tables = new PostgresBlockTables(db, modelsOf(db))
+      const tables = new BlockTables(db, makeModels(db))
       await tables.rollUp()
       expect(await tables.merge(Date.now() + 2 * 3_600_000)).toBe(4)
     })
@@ -163,7 +167,7 @@ data = set_byte(data, octet_length(data) - 1, get_byte(data, octet_length(data) 
   })
 
   test('names a block whose records were changed with care', async () => {
-    const restore = await tampered(sql`is_summed = is_summed`)
+    const restore = await tampered(sql`checksum = checksum`)
     await inDatabase(changeLatency)
     const { findings: found } = await verifyLog()
     expect(found).toEqual([expect.objectContaining({ what: 'block_changed' })])
@@ -173,7 +177,7 @@ data = set_byte(data, octet_length(data) - 1, get_byte(data, octet_length(data) 
   })
 
   test('names a block that has gone', async () => {
-    const restore = await tampered(sql`superseded_at = now()`)
+    const restore = await tampered(sql`superseded_at = now(), index_sum = ${indexSum(sql`true`)}`)
     expect((await findings()).map(([what]: string[]) => what)).toContain('block_missing')
     await restore()
   })
@@ -183,9 +187,9 @@ data = set_byte(data, octet_length(data) - 1, get_byte(data, octet_length(data) 
     const { teamId } = teams.teamUsers.owner
     const verified = (keptFromMs: number) =>
       inDatabase((db) => {
-        const blocks = new PostgresBlockReader(db)
-        const index = new PostgresBlockIndex(db)
-        const [models, trees] = [modelsOf(db), new PostgresTreeStore(db)]
+        const blocks = new BlockReader(db)
+        const index = new BlockIndexReader(db)
+        const [models, trees] = [makeModels(db), new TreeStore(db)]
         const kept = { checkpoint: null, facts: null }
         return verifyLogOf({ blocks, index, models, trees, teamId, keptFromMs, ...kept })
       })
@@ -238,17 +242,12 @@ data = set_byte(data, octet_length(data) - 1, get_byte(data, octet_length(data) 
       expect(await findings(keptAnswer)).toEqual([['checkpoint_differs', null]])
     })
 
-    test('shows to whoever has kept the facts that the log is said to be older', async () => {
+    test('names a row that was added without a place in it, which has no proof', async () => {
       const untraced = await inDatabase(insertUntraced)
-      const named = ['block_untraced', null]
-      expect(await findings()).toEqual([named])
+      expect(await findings()).toEqual([['block_untraced', null]])
       expect((await verifyLog()).findings[0].message).toContain(untraced)
-      await inDatabase(async (db) => {
-        await db.execute(sql`update log_trees set untraced_until = now() + interval '1 day'`)
-        await forgeChain(db, teams.teamUsers.owner.teamId)
-      })
-      expect(await verifyLog()).toMatchObject({ findings: [], untraced_applicants: 1 })
-      expect(await findings(keptAnswer)).toEqual([['checkpoint_differs', null]])
+      const proof = await provenBy(team, untraced)
+      expect(proof.json()).toMatchObject({ error: 'unavailable' })
     })
 
     test('is right for whoever has kept the facts of an untouched one', async () => {
@@ -270,34 +269,20 @@ data = set_byte(data, octet_length(data) - 1, get_byte(data, octet_length(data) 
     expect(await findings()).toEqual([])
   })
 
-  // Replicas of the version before add to the tree and know no chain.
-  test('binds what replicas of an older version have added, with the next drain', async () => {
-    await inDatabase((db) =>
-      db.execute(sql`update log_trees set facts = null, facts_size = 0, untraced_until = null`),
-    )
-    expect((await team.done('GET', '/v1/log/checkpoint')).facts).toBe(null)
-    expect(await verifyLog()).toMatchObject({ code: 0, findings: [] })
-    await scoreApart(team, slug, 1)
-    const { facts } = await team.done('GET', '/v1/log/checkpoint')
-    expect(facts).toMatch(/^scoreline\/team_\w+\/facts\n5\n/)
-    expect(await verifyLog()).toMatchObject({ code: 0, findings: [] })
-  })
-
   test('is right while the service goes on scoring', async () => {
     const report = await inDatabase(async (db) => {
-      const reader = new PostgresBlockReader(db)
-      const index = new PostgresBlockIndex(db)
-      const models = modelsOf(db)
-      const blocks: BlockReader = {
-        blocksAt: (idMs) => reader.blocksAt(idMs),
+      const reader = new BlockReader(db)
+      const index = new BlockIndexReader(db)
+      const models = makeModels(db)
+      const blocks = changed<BlockReader>(reader, {
         async *blocksIn(query) {
           await scoreApart(team, slug, 1)
           yield* reader.blocksIn(query)
           await scoreApart(team, slug, 2)
         },
-      }
+      })
       const { teamId } = teams.teamUsers.owner
-      const trees = new PostgresTreeStore(db)
+      const trees = new TreeStore(db)
       const kept = { checkpoint: null, facts: null }
       const of = { blocks, index, models, trees, teamId, keptFromMs: 0, ...kept }
       return verifyLogOf(of)
@@ -323,7 +308,8 @@ data = set_byte(data, octet_length(data) - 1, get_byte(data, octet_length(data) 
   /** Takes one of the blocks out of the log, as whoever deletes a row would. */
   const remove = (position: number) =>
     inDatabase((db) =>
-      db.execute(sql`update score_blocks set superseded_at = now() where block_id = (
+      db.execute(sql`update score_blocks set superseded_at = now(),
+        index_sum = ${indexSum(sql`true`)} where block_id = (
         select block_id from score_blocks order by first_at, block_id limit 1 offset ${position})`),
     )
 

@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { reportOf } from '../../../src/cli/log.ts'
+import { makeReport } from '../../../src/cli/log.ts'
 import { createCliServices } from '../../../src/cli/services.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { environmentOf, keeping } from '../../support/start/operator.ts'
+import { findEnvironment, keeping } from '../../support/start/operator.ts'
 import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
 
@@ -40,10 +40,10 @@ describe.each(backends)('on $name', (backend) => {
       },
     })
     const open = () =>
-      createCliServices(loadConfig(environmentOf(database)), (error) => {
+      createCliServices(loadConfig(findEnvironment(database)), (error) => {
         throw error
       })
-    const report = await reportOf(args, { call: 'scoreline log', open, stdout })
+    const report = await makeReport(args, { call: 'scoreline log', open, stdout })
     return { ...report, written: Buffer.concat(chunks).toString() }
   }
 

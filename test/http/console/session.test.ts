@@ -1,6 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { outcomeOf } from '../../support/expect/answers.ts'
+import { findOutcome } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
 import { OWNER, TestService } from '../../support/start/service.ts'
@@ -25,7 +25,7 @@ describe.each(backends)('on $name', (backend) => {
   const signIn = (headers: Headers = {}) => send('POST', headers, OWNER)
   const renew = (cookie: string) => send('PUT', { cookie }, {})
   /** What the browser sends from now on. */
-  const cookieOf = ({ headers }: LightMyRequestResponse) =>
+  const readCookie = ({ headers }: LightMyRequestResponse) =>
     String(headers['set-cookie']).split(';')[0] ?? ''
   const listModels = (token: string) => service.call({ method: 'GET', url: '/v1/models', token })
 
@@ -51,14 +51,14 @@ describe.each(backends)('on $name', (backend) => {
     const first = await signIn(tls)
     expect(first.headers['set-cookie']).toMatch(SECURE)
     // Another site of the domain could set one of this name without TLS.
-    const plain = cookieOf(await signIn())
-    expect(outcomeOf(await send('PUT', { ...tls, cookie: plain }, {}))).toBe(
+    const plain = readCookie(await signIn())
+    expect(findOutcome(await send('PUT', { ...tls, cookie: plain }, {}))).toBe(
       '401 invalid_refresh_token',
     )
-    const cookie = `${plain}; ${cookieOf(first)}`
+    const cookie = `${plain}; ${readCookie(first)}`
     const renewed = await send('PUT', { ...tls, cookie }, {})
     expect(renewed.headers['set-cookie']).toMatch(SECURE)
-    const ended = await send('DELETE', { ...tls, cookie: cookieOf(renewed) })
+    const ended = await send('DELETE', { ...tls, cookie: readCookie(renewed) })
     expect(ended.headers['set-cookie']).toMatch(
       /^__Secure-scoreline_session=; Max-Age=0; .*Secure$/,
     )
@@ -73,31 +73,31 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a session is renewed, its cookie replaced', async () => {
-    const first = cookieOf(await signIn())
+    const first = readCookie(await signIn())
     const renewed = await renew(`other=1; ${first}; more=2`)
     expect(renewed.statusCode).toBe(200)
-    expect(cookieOf(renewed)).not.toBe(first)
+    expect(readCookie(renewed)).not.toBe(first)
     expect((await listModels(renewed.json().access_token)).statusCode).toBe(200)
-    expect((await renew(cookieOf(renewed))).statusCode).toBe(200)
+    expect((await renew(readCookie(renewed))).statusCode).toBe(200)
   })
 
   test('a cookie that was used before ends the session', async () => {
-    const first = cookieOf(await signIn())
-    const second = cookieOf(await renew(first))
+    const first = readCookie(await signIn())
+    const second = readCookie(await renew(first))
     clock.advance(11_000)
-    expect(outcomeOf(await renew(first))).toBe('401 invalid_refresh_token')
-    expect(outcomeOf(await renew(second))).toBe('401 invalid_refresh_token')
+    expect(findOutcome(await renew(first))).toBe('401 invalid_refresh_token')
+    expect(findOutcome(await renew(second))).toBe('401 invalid_refresh_token')
   })
 
   // On a shared computer the next one must not be the last one.
   test('signing out ends the session in browser and service', async () => {
-    const first = cookieOf(await signIn())
-    const second = cookieOf(await renew(first))
+    const first = readCookie(await signIn())
+    const second = readCookie(await renew(first))
     const response = await send('DELETE', { cookie: second })
     expect(response.statusCode).toBe(204)
     expect(response.headers['set-cookie']).toMatch(/^scoreline_session=; Max-Age=0; /)
-    expect(outcomeOf(await renew(second))).toBe('401 invalid_refresh_token')
-    const other = cookieOf(await signIn())
+    expect(findOutcome(await renew(second))).toBe('401 invalid_refresh_token')
+    const other = readCookie(await signIn())
     expect((await send('DELETE', { cookie: other })).statusCode).toBe(204)
     expect((await send('DELETE', { cookie: other })).statusCode).toBe(204)
     expect((await send('DELETE')).statusCode).toBe(204)
@@ -105,7 +105,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // A cookie that is good for nothing would be sent for 30 days; a stored 401 would outlive it.
   test('the cookie of an ended session is deleted, and the response may not be stored', async () => {
-    const cookie = cookieOf(await signIn())
+    const cookie = readCookie(await signIn())
     await send('DELETE', { cookie })
     const { headers } = await renew(cookie)
     expect(headers['set-cookie']).toMatch(/^scoreline_session=; Max-Age=0; /)
@@ -113,19 +113,19 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('signing in again ends the session whose cookie it replaces', async () => {
-    const first = cookieOf(await signIn())
-    const second = cookieOf(await signIn({ cookie: first }))
-    expect(outcomeOf(await renew(first))).toBe('401 invalid_refresh_token')
+    const first = readCookie(await signIn())
+    const second = readCookie(await signIn({ cookie: first }))
+    expect(findOutcome(await renew(first))).toBe('401 invalid_refresh_token')
     expect((await renew(second)).statusCode).toBe(200)
   })
 
   // What a page of another site can make a browser send without asking the service first.
   test('a request that another site could send is refused', async () => {
-    const cookie = cookieOf(await signIn())
+    const cookie = readCookie(await signIn())
     const types = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']
     for (const type of types) {
       const response = await send('POST', { cookie, 'content-type': type }, JSON.stringify(OWNER))
-      expect(outcomeOf(response)).toBe('415 unsupported_media_type')
+      expect(findOutcome(response)).toBe('415 unsupported_media_type')
       expect(response.headers).not.toHaveProperty('set-cookie')
     }
     const asked = await service.app.inject({
@@ -139,10 +139,10 @@ describe.each(backends)('on $name', (backend) => {
 
   test('a request without a cookie or with a wrong password signs no user in', async () => {
     for (const cookie of ['', 'scoreline_session=', 'scoreline_session=x', 'a=b']) {
-      expect(outcomeOf(await renew(cookie))).toBe('401 invalid_refresh_token')
+      expect(findOutcome(await renew(cookie))).toBe('401 invalid_refresh_token')
     }
     const wrong = await send('POST', {}, { ...OWNER, password: 'wrong' })
-    expect(outcomeOf(wrong)).toBe('401 invalid_credentials')
+    expect(findOutcome(wrong)).toBe('401 invalid_credentials')
     expect(wrong.headers).not.toHaveProperty('set-cookie')
   })
 })

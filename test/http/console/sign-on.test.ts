@@ -27,7 +27,7 @@ describe.each(backends)('single sign-on of the console on $name', (backend) => {
 
   const get = (url: string, headers: Headers = {}) => service.inject({ url, headers })
   const setCookies = ({ headers }: LightMyRequestResponse) => [headers['set-cookie'] ?? []].flat()
-  const cookieOf = (answer: LightMyRequestResponse, name: string) =>
+  const readCookie = (answer: LightMyRequestResponse, name: string) =>
     setCookies(answer)
       .find((one) => one.startsWith(`${name}=`))
       ?.split(';')[0] ?? ''
@@ -37,7 +37,7 @@ describe.each(backends)('single sign-on of the console on $name', (backend) => {
     const start = await get('/console/sign-on')
     const back = await signInAtProvider(String(start.headers.location), name)
     expect(back.origin).toBe(PUBLIC_URL)
-    return { cookie: cookieOf(start, 'scoreline_sign_on'), back: back.pathname + back.search }
+    return { cookie: readCookie(start, 'scoreline_sign_on'), back: back.pathname + back.search }
   }
 
   test('the way out has everything secret in a sealed cookie of ten minutes', async () => {
@@ -76,7 +76,7 @@ describe.each(backends)('single sign-on of the console on $name', (backend) => {
         /^scoreline_session=[\w-]{43}; Max-Age=2592000; HttpOnly; SameSite=Strict$/,
       ),
     ])
-    const session = cookieOf(answer, 'scoreline_session')
+    const session = readCookie(answer, 'scoreline_session')
     const renewed = await service.app.inject({
       method: 'PUT',
       url: '/console/session',
@@ -117,17 +117,14 @@ describe.each(backends)('single sign-on of the console on $name', (backend) => {
   ])('an answer %s is refused with its reason, and gives no session', async (_, of, reason) => {
     const [url, headers] = of(await awayAndBack('ann'))
     const answer = await get(url, headers)
-    expect([answer.statusCode, answer.headers.location]).toEqual([
-      302,
-      `../console#/sign-in/${reason}`,
-    ])
-    expect(cookieOf(answer, 'scoreline_session')).toBe('')
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, `sign-in?refused=${reason}`])
+    expect(readCookie(answer, 'scoreline_session')).toBe('')
   })
 
   test('a code that is sent a second time is refused', async () => {
     const { cookie, back } = await awayAndBack('ann')
     expect((await get(back, { cookie })).headers.location).toBe('../console')
-    expect((await get(back, { cookie })).headers.location).toBe('../console#/sign-in/code')
+    expect((await get(back, { cookie })).headers.location).toBe('sign-in?refused=code')
   })
 
   describe('in a browser that has a session', () => {
@@ -141,12 +138,12 @@ describe.each(backends)('single sign-on of the console on $name', (backend) => {
     /** @returns the cookie of a session */
     async function signedOn(): Promise<string> {
       const { cookie, back } = await awayAndBack('ann')
-      return cookieOf(await get(back, { cookie }), 'scoreline_session')
+      return readCookie(await get(back, { cookie }), 'scoreline_session')
     }
     async function againWith(session: string) {
       const start = await get('/console/sign-on', { cookie: session })
       const back = await signInAtProvider(String(start.headers.location), 'ann')
-      return { cookie: cookieOf(start, 'scoreline_sign_on'), back: back.pathname + back.search }
+      return { cookie: readCookie(start, 'scoreline_sign_on'), back: back.pathname + back.search }
     }
 
     // Whoever turns back at the provider, or is refused there, stays who they are.
@@ -154,7 +151,7 @@ describe.each(backends)('single sign-on of the console on $name', (backend) => {
       const session = await signedOn()
       const { cookie } = await againWith(session)
       const refused = await get('/console/callback?error=access_denied&state=s', { cookie })
-      expect(cookieOf(refused, 'scoreline_session')).toBe('')
+      expect(readCookie(refused, 'scoreline_session')).toBe('')
       expect((await renew(session)).statusCode).toBe(200)
     })
 
@@ -163,11 +160,11 @@ describe.each(backends)('single sign-on of the console on $name', (backend) => {
       const session = await signedOn()
       const { cookie, back } = await againWith(session)
       // Another tab renews the session meanwhile.
-      const renewed = cookieOf(await renew(session), 'scoreline_session')
+      const renewed = readCookie(await renew(session), 'scoreline_session')
       const answer = await get(back, { cookie })
       expect(answer.headers.location).toBe('../console')
       expect((await renew(renewed)).statusCode).toBe(401)
-      expect((await renew(cookieOf(answer, 'scoreline_session'))).statusCode).toBe(200)
+      expect((await renew(readCookie(answer, 'scoreline_session'))).statusCode).toBe(200)
     })
   })
 
@@ -189,7 +186,7 @@ describe.each(backends)('single sign-on of the console on $name', (backend) => {
 
   test('somebody without a role is sent to the page that says so', async () => {
     const { cookie, back } = await awayAndBack('bob')
-    expect((await get(back, { cookie })).headers.location).toBe('../console#/sign-in/groups')
+    expect((await get(back, { cookie })).headers.location).toBe('sign-in?refused=groups')
   })
 
   test('the page learns which ways of signing in there are', async () => {
@@ -213,7 +210,7 @@ test('without a provider the console has passwords alone', async () => {
   const start = await service.inject({ url: '/console/sign-on' })
   await service.close()
   expect(methods.json()).toEqual({ sign_on: false, password: true })
-  expect(start.headers.location).toBe('../console#/sign-in/not_found')
+  expect(start.headers.location).toBe('sign-in?refused=not_found')
 })
 
 test('while the provider is away the browser comes to the page that says so', async () => {
@@ -221,5 +218,5 @@ test('while the provider is away the browser comes to the page that says so', as
   const service = await TestService.start(first, { env })
   const start = await service.inject({ url: '/console/sign-on' })
   await service.close()
-  expect(start.headers.location).toBe('../console#/sign-in/unavailable')
+  expect(start.headers.location).toBe('sign-in?refused=unavailable')
 })

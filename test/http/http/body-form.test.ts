@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { card } from '../../support/cards/cards.ts'
-import { jsonOf, outcomeOf } from '../../support/expect/answers.ts'
+import { findOutcome, formatJson } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
@@ -44,7 +44,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       for (const payload of [BODY, gzipSync(BODY)]) {
         for (const path of ['', '/batch']) {
           const response = await send(payload, { 'content-encoding': coding }, path)
-          expect(outcomeOf(response)).toBe('415 unsupported_media_type')
+          expect(findOutcome(response)).toBe('415 unsupported_media_type')
           expect(response.json().message).toContain('Content-Encoding')
         }
       }
@@ -55,7 +55,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       }
       const payload = '{"name":"k"}'
       const management = await service.inject({ method: 'POST', url: '/v1/keys', headers, payload })
-      expect(outcomeOf(management)).toBe('415 unsupported_media_type')
+      expect(findOutcome(management)).toBe('415 unsupported_media_type')
     },
   )
 
@@ -65,7 +65,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       for (const path of ['', '/batch']) {
         const type = `application/json; charset=${charset}`
         const response = await send(BODY, { 'content-type': type }, path)
-        expect(outcomeOf(response)).toBe('415 unsupported_media_type')
+        expect(findOutcome(response)).toBe('415 unsupported_media_type')
       }
     },
   )
@@ -85,7 +85,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
           { 'content-type': `application/json; charset=${sent}` },
           path,
         )
-        expect(outcomeOf(response)).toBe('415 unsupported_media_type')
+        expect(findOutcome(response)).toBe('415 unsupported_media_type')
         expect(response.json().message).toContain(`not in the charset "${charset}"`)
       }
     },
@@ -98,7 +98,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     { 'content-type': 'application/json; charset=utf8' },
     { 'content-encoding': 'identity' },
   ])('a body with %j is read', async (headers) => {
-    expect(jsonOf(await send(BODY, headers)).contributions).toEqual({ name: 10 })
+    expect(formatJson(await send(BODY, headers)).contributions).toEqual({ name: 10 })
   })
 
   // Read as replacement characters, they could be a category of the model.
@@ -106,13 +106,13 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const latin1 = Buffer.from('{"name":"m\xfcller"}', 'latin1')
     for (const headers of [{}, { 'content-type': 'application/json ; charset=utf-8' }]) {
       const response = await send(latin1, headers)
-      expect(outcomeOf(response)).toBe('400 invalid_request')
+      expect(findOutcome(response)).toBe('400 invalid_request')
       expect(response.json().message).toContain('UTF-8')
     }
   })
 
   test('without a key, such a body is 401', async () => {
     const headers = { 'content-encoding': 'gzip', authorization: 'Bearer x' }
-    expect(outcomeOf(await send(BODY, headers))).toBe('401 invalid_api_key')
+    expect(findOutcome(await send(BODY, headers))).toBe('401 invalid_api_key')
   })
 })

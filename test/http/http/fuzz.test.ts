@@ -12,7 +12,7 @@ import {
 } from '../../../schemas/scoring.ts'
 import { card, categorical, plainFeature } from '../../support/cards/cards.ts'
 import { hostileBody } from '../../support/cards/hostile-bodies.ts'
-import { refusalOf, successOf } from '../../support/expect/answers.ts'
+import { expectSuccess, formatRefusal } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { OWNER, TestService } from '../../support/start/service.ts'
 
@@ -79,8 +79,8 @@ describe.each(backends)('on $name', (backend) => {
         fc.asyncProperty(hostileBody(good), async (body) => {
           const text = body.replaceAll(':slug', slug)
           const response = await service.call({ url: path, token, body: text })
-          if (response.statusCode < 300) successOf(response, schema, status)
-          else expect(refusalOf(response).status).toBeLessThan(500)
+          if (response.statusCode < 300) expectSuccess(response, schema, status)
+          else expect(formatRefusal(response).status).toBeLessThan(500)
         }),
         { numRuns: RUNS },
       )
@@ -99,7 +99,7 @@ describe.each(backends)('on $name', (backend) => {
       fc.asyncProperty(fc.oneof(encoded, raw), fc.constantFrom('', '/batch'), async (part, end) => {
         const body = end === '' ? {} : { records: [] }
         const response = await service.call({ url: `/v1/score/${part}${end}`, token: key, body })
-        expect([400, 404]).toContain(refusalOf(response).status)
+        expect([400, 404]).toContain(formatRefusal(response).status)
       }),
       { numRuns: RUNS },
     )

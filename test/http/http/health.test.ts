@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { VERSION } from '../../../src/platform/version.ts'
 import { card, categorical, numeric, plainFeature } from '../../support/cards/cards.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -23,7 +24,7 @@ describe.each(backends)('on $name', (backend) => {
   const get = (url: string) => service.call({ method: 'GET', url })
 
   /** Value of one metric, by its whole name with labels. */
-  async function metricOf(name: string): Promise<number> {
+  async function readMetric(name: string): Promise<number> {
     const { body } = await get('/metrics')
     const line = body.split('\n').find((text) => text.startsWith(`${name} `))
     return Number(line?.slice(name.length + 1) ?? Number.NaN)
@@ -38,8 +39,15 @@ describe.each(backends)('on $name', (backend) => {
     expect(response.headers['x-request-id']).toMatch(/^req_/)
   })
 
+  test.each(PATHS)('%s answers HEAD with the headers of GET and no body', async (url) => {
+    const head = await service.inject({ method: 'HEAD', url })
+    const { headers } = await get(url)
+    expect([head.statusCode, head.body]).toEqual([200, ''])
+    expect(head.headers['content-type']).toBe(headers['content-type'])
+  })
+
   test('a replica with its database is ready, and names what it checked', async () => {
-    expect((await get('/livez')).json()).toEqual({ status: 'ok' })
+    expect((await get('/livez')).json()).toEqual({ status: 'ok', version: VERSION })
     const ready = (await get('/readyz')).json()
     expect(ready.status).toBe('ready')
     expect(ready.checks).toMatchObject({ database: 'ok', process: 'ok' })
@@ -84,15 +92,15 @@ describe.each(backends)('on $name', (backend) => {
       'nodejs_external_memory_bytes',
       'nodejs_heap_space_size_used_bytes{space="old"}',
     ]
-    for (const name of names) expect(await metricOf(name), name).toBeGreaterThanOrEqual(0)
+    for (const name of names) expect(await readMetric(name), name).toBeGreaterThanOrEqual(0)
     const nowSec = Date.now() / 1000
-    const startSec = await metricOf('process_start_time_seconds')
+    const startSec = await readMetric('process_start_time_seconds')
     expect(startSec).toBeGreaterThan(nowSec - process.uptime() - 2)
     expect(startSec).toBeLessThanOrEqual(nowSec)
-    const userSec = await metricOf('process_cpu_user_seconds_total')
-    expect(await metricOf('process_cpu_seconds_total')).toBeGreaterThan(userSec)
-    const residentBytes = await metricOf('process_resident_memory_bytes')
-    expect(residentBytes).toBeGreaterThan(await metricOf('nodejs_heap_size_used_bytes'))
+    const userSec = await readMetric('process_cpu_user_seconds_total')
+    expect(await readMetric('process_cpu_seconds_total')).toBeGreaterThan(userSec)
+    const residentBytes = await readMetric('process_resident_memory_bytes')
+    expect(residentBytes).toBeGreaterThan(await readMetric('nodejs_heap_size_used_bytes'))
     const { body } = await get('/metrics')
     expect(body).toContain(`nodejs_version_info{version="${process.version}"`)
   })
@@ -117,7 +125,7 @@ describe.each(backends)('on $name', (backend) => {
     ]
     const valuesNow = async () => {
       const read: number[] = []
-      for (const name of names) read.push(await metricOf(name))
+      for (const name of names) read.push(await readMetric(name))
       return read
     }
     const risen = async (work: () => Promise<unknown>) => {
@@ -127,8 +135,8 @@ describe.each(backends)('on $name', (backend) => {
     }
     const call = (url: string, body: object) => service.call({ url, token: key, body })
     const expected = [2, 3, 1, 1, 1, 3, 1]
-    const each = async (bodyOf: (applicant: object) => [string, object]) => {
-      for (const applicant of applicants) await call(...bodyOf(applicant))
+    const each = async (makeBody: (applicant: object) => [string, object]) => {
+      for (const applicant of applicants) await call(...makeBody(applicant))
     }
     expect(await risen(() => each((body) => [`/v1/score/${own}`, body]))).toEqual(expected)
     const guide = (applicant: object): [string, object] => [
@@ -160,7 +168,10 @@ describe.each(backends)('on $name', (backend) => {
     const counts = async () =>
       Object.fromEntries(
         await Promise.all(
-          Object.entries(names).map(async ([short, name]) => [short, (await metricOf(name)) || 0]),
+          Object.entries(names).map(async ([short, name]) => [
+            short,
+            (await readMetric(name)) || 0,
+          ]),
         ),
       )
     const before = await counts()
@@ -205,15 +216,15 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('calls to the database are counted, and none is in flight afterwards', async () => {
-    const calls = () => metricOf('scoreline_database_calls_total{outcome="ok"}')
+    const calls = () => readMetric('scoreline_database_calls_total{outcome="ok"}')
     const ofSignIn = async () => {
       const before = await calls()
       await service.signIn()
       return (await calls()) - before
     }
     // Work in the background calls now and then, too.
-    await expect.poll(ofSignIn, { timeout: 10_000 }).toBe(2)
-    await expect.poll(() => metricOf('scoreline_database_calls_in_flight')).toBe(0)
-    expect(await metricOf('scoreline_database_away_seconds')).toBe(0)
+    await expect.poll(ofSignIn).toBe(2)
+    await expect.poll(() => readMetric('scoreline_database_calls_in_flight')).toBe(0)
+    expect(await readMetric('scoreline_database_away_seconds')).toBe(0)
   })
 })

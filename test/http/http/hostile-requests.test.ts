@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { card, numeric, plainFeature } from '../../support/cards/cards.ts'
-import { jsonOf, outcomeOf, refusalOf } from '../../support/expect/answers.ts'
+import { findOutcome, formatJson, formatRefusal } from '../../support/expect/answers.ts'
+import { processorMs } from '../../support/expect/processor-time.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
@@ -35,7 +36,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     await service.call({ url, token: key, body: '{"alter":1,"gr\\\\u0":0}' })
     const body = '{"alter": 40, "gr\\u00f6\\u00dfe": 180}'
     const response = await service.call({ url, token: key, body })
-    expect(jsonOf(response)).toMatchObject({ score: 210, warnings: [] })
+    expect(formatJson(response)).toMatchObject({ score: 210, warnings: [] })
   })
 
   // One text of a process has a bound, and everyone waits while it is written.
@@ -44,8 +45,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const wide = await service.deploy(owner, card(names.map((name) => plainFeature(name))))
     const body = { records: Array(1_000).fill({}), include_contributions: true }
     const response = await service.call({ url: `/v1/score/${wide}/batch`, token: key, body })
-    expect(outcomeOf(response)).toBe('413 payload_too_large')
-    expect(refusalOf(response).message).toContain('send fewer records')
+    expect(findOutcome(response)).toBe('413 payload_too_large')
+    expect(formatRefusal(response).message).toContain('send fewer records')
   })
 
   // The client chooses the id, so it must not be able to cause a 500.
@@ -61,8 +62,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     async (_, text, outcome) => {
       const url = `/v1/score/${slug}/batch`
       const response = await service.call({ url, token: key, body: `{${text}}` })
-      expect(outcomeOf(response)).toBe(outcome)
-      expect(refusalOf(response).details?.[0]).toMatchObject({ index: 0, id: null })
+      expect(findOutcome(response)).toBe(outcome)
+      expect(formatRefusal(response).details?.[0]).toMatchObject({ index: 0, id: null })
     },
   )
 
@@ -70,20 +71,20 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   test('a bound of 100,000 digits is refused as fast as it is read', async () => {
     const bad = card([numeric('a', [[`(${'1'.repeat(100_000)}x, 5]`, 1]])])
     const body = { spec: bad, environment: 'staging', auto_deploy: false }
-    const startedMs = performance.now()
+    const startedMs = processorMs()
     const response = await service.call({ url: '/v1/models/deploy', token: owner, body })
-    expect(outcomeOf(response)).toBe('422 invalid_spec')
-    expect(performance.now() - startedMs).toBeLessThan(500)
+    expect(findOutcome(response)).toBe('422 invalid_spec')
+    expect(processorMs() - startedMs).toBeLessThan(500)
   })
 
   // A stranger's 16 MiB must not be parsed, which takes seconds when nested.
   test('the body of a request to an unknown path is not read', async () => {
-    expect(outcomeOf(await service.call({ url: '/nowhere', body: '{' }))).toBe('404 not_found')
+    expect(findOutcome(await service.call({ url: '/nowhere', body: '{' }))).toBe('404 not_found')
     const levels = 4_000_000
     const body = '['.repeat(levels) + ']'.repeat(levels)
-    const startedMs = performance.now()
-    expect(outcomeOf(await service.call({ url: '/nowhere', body }))).toBe('404 not_found')
-    expect(performance.now() - startedMs).toBeLessThan(500)
+    const startedMs = processorMs()
+    expect(findOutcome(await service.call({ url: '/nowhere', body }))).toBe('404 not_found')
+    expect(processorMs() - startedMs).toBeLessThan(500)
   })
 
   // An unknown variable of any type only warns.
@@ -95,7 +96,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       const response = await service.call({ url: `/v1/score/${slug}`, token: key, body: text })
       expect(response.statusCode, text).toBe(200)
       // The other is that the request names no feature of the model.
-      expect(jsonOf(response).warnings).toMatchObject([
+      expect(formatJson(response).warnings).toMatchObject([
         expect.stringMatching(/^no_features: /),
         { type: 'unknown_variable' },
       ])
@@ -103,16 +104,16 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   })
 
   // http/refusals.test.ts
-  test('the method QUERY is one that no path has', async () => {
+  test('the method QUERY is one that no path takes', async () => {
     const response = await service.inject({ method: 'QUERY', url: '/v1/keys' })
-    expect(outcomeOf(response)).toBe('404 not_found')
+    expect(findOutcome(response)).toBe('405 not_found')
   })
 
   // 401 comes before everything, and a slug is a slug at any length.
   test('a slug of 5,000 characters is one that does not exist', async () => {
     const url = `/v1/score/${'a'.repeat(5_000)}`
-    expect(outcomeOf(await service.call({ url, body: {} }))).toBe('401 invalid_api_key')
-    expect(outcomeOf(await service.call({ url, body: {}, token: key }))).toBe(
+    expect(findOutcome(await service.call({ url, body: {} }))).toBe('401 invalid_api_key')
+    expect(findOutcome(await service.call({ url, body: {}, token: key }))).toBe(
       '404 deployment_not_found',
     )
   })
@@ -122,7 +123,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const features = Array.from({ length: 1000 }, (_, n) => ({ name: `f${n}` }))
     const body = { spec: { ...spec, features }, environment: 'staging', auto_deploy: false }
     const response = await service.call({ url: '/v1/models/deploy', token: owner, body })
-    expect(refusalOf(response).message).toContain('2000 faults')
+    expect(formatRefusal(response).message).toContain('2000 faults')
   })
 
   // A client that sends a huge spec must get an answer that it can read.
@@ -135,14 +136,14 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const twice = card([{ name: 'a', type: 'categorical', bins }])
     const body = { spec: twice, environment: 'staging', auto_deploy: false }
     const response = await service.call({ url: '/v1/models/deploy', token: owner, body })
-    expect(outcomeOf(response)).toBe('422 invalid_spec')
+    expect(findOutcome(response)).toBe('422 invalid_spec')
     expect(response.body.length).toBeLessThan(10_000)
   })
 
   // What must be sent instead is both.
   test('the refusal of a wrong environment names both environments', async () => {
     const body = { name: 'k', environment: 'test' }
-    const refusal = refusalOf(await service.call({ url: '/v1/keys', token: owner, body }))
+    const refusal = formatRefusal(await service.call({ url: '/v1/keys', token: owner, body }))
     expect(refusal.message).toContain('staging')
     expect(refusal.details).toHaveLength(1)
   })
@@ -156,5 +157,5 @@ test('BODY_LIMIT_BYTES below the limit of a route holds for the route, too', asy
   const body = { email: 'a', password: 'x'.repeat(1024), padding: 'x'.repeat(2048) }
   const response = await service.call({ url: '/api/auth/login', body })
   await service.close()
-  expect(outcomeOf(response)).toBe('413 payload_too_large')
+  expect(findOutcome(response)).toBe('413 payload_too_large')
 })

@@ -15,7 +15,7 @@ describe.each(backends)('on $name', (backend) => {
     const onQuery = (statement: string) => void statements.push(statement)
     service = await withLongLists(backend, SIZES, { onQuery })
     owner = await service.signIn()
-  }, 60_000)
+  })
   afterAll(() => service.close())
 
   const read = (url: string) => service.call({ method: 'GET', url, token: owner })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { card, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
+import { findOutcome } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
@@ -25,7 +25,7 @@ describe.each(backends)('on $name', (backend) => {
   afterAll(() => service.close())
 
   const get = async (url: string) =>
-    outcomeOf(await service.call({ method: 'GET', url, token: owner }))
+    findOutcome(await service.call({ method: 'GET', url, token: owner }))
 
   // What a page asks for must be what its sender wrote, and never more than the bound.
   test.each([

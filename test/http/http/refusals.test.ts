@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { card, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
+import { findOutcome, formatRefusal } from '../../support/expect/answers.ts'
 import { type Backend, backends } from '../../support/start/databases.ts'
 import { OWNER, TestService } from '../../support/start/service.ts'
 
@@ -85,7 +85,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   // A body that is half understood is a decision about somebody that nobody asked for.
   test.each(MALFORMED)('%s for a body is 400 invalid_request on every route', async (_, body) => {
     for (const route of ROUTES) {
-      expect(outcomeOf(await send(route, body)), route.url).toBe('400 invalid_request')
+      expect(findOutcome(await send(route, body)), route.url).toBe('400 invalid_request')
     }
   })
 
@@ -103,7 +103,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   ])('the content type %j is 415 unsupported_media_type on every route', async (type) => {
     for (const route of ROUTES) {
       const response = await send(route, goodBody(route), { 'content-type': type })
-      expect(outcomeOf(response), route.url).toBe('415 unsupported_media_type')
+      expect(findOutcome(response), route.url).toBe('415 unsupported_media_type')
     }
   })
 
@@ -114,9 +114,9 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
       const payload = Buffer.from(goodBody(route))
       const untyped = await service.inject({ method: 'POST', url, headers, payload })
-      expect(outcomeOf(untyped)).toBe('415 unsupported_media_type')
+      expect(findOutcome(untyped)).toBe('415 unsupported_media_type')
       const empty = await service.inject({ method: 'POST', url, headers })
-      expect(outcomeOf(empty)).toBe('400 invalid_request')
+      expect(findOutcome(empty)).toBe('400 invalid_request')
     }
   })
 
@@ -134,7 +134,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     for (const route of ROUTES) {
       const headers = { 'content-length': `${Buffer.byteLength(goodBody(route)) + 1}` }
       const response = await send(route, goodBody(route), headers)
-      expect(outcomeOf(response), route.url).toBe('400 invalid_request')
+      expect(findOutcome(response), route.url).toBe('400 invalid_request')
     }
   })
 
@@ -145,30 +145,21 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       const fill = ' '.repeat(BODY_BYTES_MAX - Buffer.byteLength(body))
       expect((await send(route, body + fill)).statusCode).toBe(200)
       const larger = await send(route, `${body + fill} `)
-      expect(outcomeOf(larger), route.url).toBe('413 payload_too_large')
+      expect(findOutcome(larger), route.url).toBe('413 payload_too_large')
       const announced = await send(route, body, { 'content-length': '99999999999' })
-      expect(outcomeOf(announced), route.url).toBe('413 payload_too_large')
+      expect(findOutcome(announced), route.url).toBe('413 payload_too_large')
     }
   })
 
   test('an unknown path is 404 not_found, with whatever credentials', async () => {
-    for (const url of [
-      '/',
-      '/v1',
-      '/v1/score',
-      '/v1/key',
-      '/V1/keys',
-      '/v1/keys/',
-      '/v2/keys',
-      '//',
-    ]) {
+    for (const url of ['/v1', '/v1/score', '/v1/key', '/V1/keys', '/v1/keys/', '/v2/keys', '//']) {
       for (const token of Object.values(tokens)) {
         const response = await service.call({
           url,
           body: {},
           ...(token !== undefined && { token }),
         })
-        expect(refusalOf(response), url).toEqual({
+        expect(formatRefusal(response), url).toEqual({
           status: 404,
           error: 'not_found',
           message: expect.any(String),
@@ -177,19 +168,114 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     }
   })
 
-  test('a method that a path does not have is 404 not_found', async () => {
-    for (const { url } of ROUTES) {
+  test('a method that a path does not have is 405 not_found, and Allow names those it has', async () => {
+    for (const route of ROUTES) {
+      const { url } = route
       // Other paths take the rest: `/v1/models/deploy` reads like the path of a model.
       for (const method of ['PUT', 'OPTIONS', 'TRACE'] as const) {
         const path = url.replace(':slug', slug)
         const response = await service.inject({ method, url: path })
-        expect(outcomeOf(response), `${method} ${path}`).toBe('404 not_found')
+        expect(findOutcome(response), `${method} ${path}`).toBe('405 not_found')
+        const allowed = String(response.headers['allow']).split(', ')
+        expect(allowed).toContain('POST')
+        expect(allowed).not.toContain(method)
       }
       const head = await service.inject({ method: 'HEAD', url: url.replace(':slug', slug) })
-      expect([head.statusCode, head.body]).toEqual([404, ''])
+      expect([head.statusCode, head.body]).toEqual([405, ''])
       expect(head.headers['x-request-id']).toMatch(/^req_/)
     }
   })
+
+  test('a 401 names how to prove oneself, and a proven key which scope it lacks', async () => {
+    const unknown = await service.call({ url: `/v1/score/${slug}`, body: {} })
+    expect(unknown.headers['www-authenticate']).toBe('Bearer realm="scoreline"')
+    const owner = await service.signIn()
+    const made = await service.call({
+      url: '/v1/keys',
+      token: owner,
+      body: { name: 'k', scopes: ['read'] },
+    })
+    const reading = await service.call({
+      url: `/v1/score/${slug}`,
+      token: made.json().key,
+      body: {},
+    })
+    expect(formatRefusal(reading)).toMatchObject({
+      status: 401,
+      error: 'invalid_api_key',
+      message: expect.stringContaining('has the scope read, and this needs the scope score'),
+    })
+  })
+
+  test.each([
+    ['lang=de_DE', 'lang must be a language tag such as de or de-DE, with hyphens'],
+    ['reasons=two', 'reasons must be a whole number'],
+    ['reason=2', 'reason is not known here'],
+    ['reasons=11', 'reasons must be at most 10'],
+  ])('a score asked for with %s is 400, in words', async (query, message) => {
+    const url = `/v1/score/${slug}?${query}`
+    const response = await service.call({ url, token: String(tokens.key), body: { income: 1 } })
+    expect(formatRefusal(response)).toMatchObject({ status: 400, message })
+  })
+
+  // A batch takes `include_reasons` in its body: in the query it was ignored without a word.
+  test.each([
+    ['/v1/score/:slug/batch', { records: [] }],
+    ['/api/v1/score', { scorecard_id: 'dep_x', applicant: {} }],
+    ['/api/v1/score/batch', { scorecard_id: 'dep_x', applicants: [] }],
+    ['/v1/keys', { name: 'k' }],
+  ])('POST %s with a query is 400, naming the parameter', async (path, body) => {
+    const token = String(path.includes('score') ? tokens.key : tokens.owner)
+    const url = `${path.replace(':slug', slug)}?include_reasons=2`
+    expect(formatRefusal(await service.call({ url, token, body }))).toMatchObject({
+      status: 400,
+      message: 'include_reasons is not known here',
+    })
+  })
+
+  test.each([
+    ['PATCH', '/v1/keys/key_x', {}, 'the body must have at least 1 field'],
+    ['POST', '/v1/keys', { name: '' }, 'name must have at least 1 character'],
+    ['GET', '/v1/models?limit=0', undefined, 'limit must be at least 1'],
+    ['GET', '/v1/deployments/dep_x/reports/2026-13', undefined, 'month must be a month such as'],
+  ] as const)(
+    '%s %s with a value out of bounds says the bound',
+    async (method, url, body, text) => {
+      const token = String(tokens.owner)
+      const refused = await service.call({
+        method,
+        url,
+        token,
+        ...(body !== undefined && { body }),
+      })
+      expect(formatRefusal(refused)).toMatchObject({
+        status: 400,
+        message: expect.stringContaining(text),
+      })
+    },
+  )
+
+  test('a file of a wrong type is told which types are taken', async () => {
+    const response = await service.call({
+      url: '/v1/outcomes/imports',
+      token: String(tokens.key),
+      body: 'x',
+      headers: { 'content-type': 'application/pdf' },
+    })
+    expect(formatRefusal(response)).toMatchObject({
+      status: 415,
+      message: expect.stringContaining('Content-Type: application/x-ndjson or text/csv'),
+    })
+  })
+
+  test.each(['performance', 'performance/vintages'])(
+    'a NUL in the definition of %s is 400',
+    async (report) => {
+      const url = `/v1/deployments/${slug}/${report}?definition=%00`
+      const response = await service.call({ method: 'GET', url, token: await service.signIn() })
+      expect(findOutcome(response)).toBe('400 invalid_request')
+    },
+  )
 
   test.each(['/%', '/v1/score/%E0%A4%A', '/v1/score/%ZZ', '/v1/score/%', '/%c0%ae%c0%ae/'])(
     'a malformed URL is 400 invalid_request: %s',
@@ -197,7 +283,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       for (const method of ['GET', 'POST'] as const) {
         const headers = { authorization: `Bearer ${tokens.key}` }
         const response = await service.inject({ method, url, headers })
-        expect(outcomeOf(response)).toBe('400 invalid_request')
+        expect(findOutcome(response)).toBe('400 invalid_request')
       }
     },
   )
@@ -211,7 +297,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       ['/api/v1/score/batch', { scorecard_id: unknownSlug, applicants: [7] }],
     ] as const) {
       const response = await service.call({ url, body, token: tokens.key ?? '' })
-      expect(outcomeOf(response), url).toBe('400 invalid_request')
+      expect(findOutcome(response), url).toBe('400 invalid_request')
     }
   })
 
@@ -243,7 +329,7 @@ test.each(backends)(
     const slug = await service.deploy(owner, spec)
     const key = await service.createKey(owner)
     const warm = { url: `/v1/score/${slug}`, token: key, body: { income: 1 } }
-    expect(outcomeOf(await service.call(warm)), 'makes the key known').toBe('200')
+    expect(findOutcome(await service.call(warm)), 'makes the key known').toBe('200')
     await service.services.close()
     for (const call of [
       { url: '/api/auth/login', body: OWNER },
@@ -256,7 +342,7 @@ test.each(backends)(
       { url: `/v1/score/${unknownSlug}`, token: key, body: {} },
     ]) {
       const response = await service.call(call)
-      expect(outcomeOf(response), call.url).toBe('503 unavailable')
+      expect(findOutcome(response), call.url).toBe('503 unavailable')
       expect(Number(response.headers['retry-after'])).toBeGreaterThan(0)
     }
     await service.close()

@@ -36,4 +36,4 @@ test('a body whose client has gone before the first chunk is ended', async () =>
   } finally {
     await app.close()
   }
-}, 10_000)
+})

@@ -1,6 +1,6 @@
 import Fastify, { LogController } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import { ANYONE } from '../../../src/access/caller.ts'
+import { ANYONE } from '../../../src/http/access/caller.ts'
 import { errorHandler } from '../../../src/http/error-handler.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import { LogThrottle } from '../../../src/platform/log-throttle.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { outcomeOf } from '../../support/expect/answers.ts'
+import { findOutcome } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
 import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
@@ -43,7 +43,7 @@ describe.each(backends)('on $name', (backend) => {
     const { id, status } = response.json()
     expect(status).toBe('running')
     const read = () => team.done('GET', `/v1/outcomes/imports/${id}`)
-    await expect.poll(async () => (await read()).status, { timeout: 10_000 }).not.toBe('running')
+    await expect.poll(async () => (await read()).status).not.toBe('running')
     return read()
   }
 
@@ -64,7 +64,7 @@ describe.each(backends)('on $name', (backend) => {
       counts: { accepted: 2, unchanged: 0, revised: 0, unmatched: 1, ambiguous: 0, invalid: 2 },
     })
     expect(found.errors).toEqual([
-      { line: 4, message: 'outcome must be good or bad or indeterminate or excluded' },
+      { line: 4, message: 'outcome must be good or bad or indeterminate or excluded or withdrawn' },
       { line: 5, message: 'the line has 3 cells, but the header has 7' },
     ])
   })
@@ -93,8 +93,8 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a file without a type, of another type, or without a byte is refused', async () => {
-    expect(outcomeOf(await start('text/csv', ''))).toBe('400 invalid_request')
-    expect(outcomeOf(await start('application/json', '{}'))).toBe('415 unsupported_media_type')
+    expect(findOutcome(await start('text/csv', ''))).toBe('400 invalid_request')
+    expect(findOutcome(await start('application/json', '{}'))).toBe('415 unsupported_media_type')
   })
 
   test('the import of another team or environment is not found', async () => {
@@ -103,10 +103,10 @@ describe.each(backends)('on $name', (backend) => {
     const { id } = (await start('text/csv', 'kind\n', production)).json()
     const url = `/v1/outcomes/imports/${id}`
     const read = async (token: string) =>
-      outcomeOf(await teams.service.call({ method: 'GET', url, token }))
+      findOutcome(await teams.service.call({ method: 'GET', url, token }))
     expect(await read(production)).toBe('200')
     expect(await read(team.owner)).toBe('200')
     expect(await read(staging)).toBe('404 import_not_found')
-    expect(outcomeOf(await teams.otherTeam.call('GET', url))).toBe('404 import_not_found')
+    expect(findOutcome(await teams.otherTeam.call('GET', url))).toBe('404 import_not_found')
   })
 })

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
+import { findOutcome } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
 import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
@@ -25,7 +25,7 @@ describe.each(backends)('on $name', (backend) => {
   afterAll(() => teams.service.close())
 
   const send = (outcomes: unknown[]) => team.done('POST', '/v1/outcomes', { outcomes })
-  const statusOf = async (item: object) => (await send([item])).results[0].status
+  const findStatus = async (item: object) => (await send([item])).results[0].status
   const good = (target: object, rest: object = {}) => ({
     ...target,
     kind: 'performance',
@@ -61,16 +61,16 @@ describe.each(backends)('on $name', (backend) => {
       ],
       counts: { accepted: 1, unchanged: 0, revised: 0, unmatched: 0, ambiguous: 0, invalid: 0 },
     })
-    expect(await statusOf(good({ request_id }))).toBe('unchanged')
-    expect(await statusOf(good({ request_id }, { outcome: 'bad' }))).toBe('revised')
+    expect(await findStatus(good({ request_id }))).toBe('unchanged')
+    expect(await findStatus(good({ request_id }, { outcome: 'bad' }))).toBe('revised')
     expect(await report(slug)).toMatchObject({ n: 1, good: 0, bad: 1 })
     const before = new Date().toISOString()
     await delay(5)
-    expect(await statusOf(good({ request_id }, { as_of: '2026-02-28' }))).toBe('accepted')
+    expect(await findStatus(good({ request_id }, { as_of: '2026-02-28' }))).toBe('accepted')
     expect(await report(slug)).toMatchObject({ n: 1, good: 1, bad: 0 })
     expect(await report(slug, `&as_known_at=${before}`)).toMatchObject({ n: 1, good: 0, bad: 1 })
     // An older observation that comes late is kept, and is not the current one.
-    expect(await statusOf(good({ request_id }, { outcome: 'bad', as_of: '2025-12-31' }))).toBe(
+    expect(await findStatus(good({ request_id }, { outcome: 'bad', as_of: '2025-12-31' }))).toBe(
       'accepted',
     )
     expect(await report(slug)).toMatchObject({ n: 1, good: 1, bad: 0 })
@@ -129,6 +129,7 @@ describe.each(backends)('on $name', (backend) => {
   test('a reference with several scores means the last one', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     await scored(slug, 'A-1')
+    await delay(2)
     const last = await scored(slug, 'A-1')
     await statsWith(teams.service, team.owner, slug, 2)
     const { results } = await send([good({ deployment: slug, reference: 'A-1' })])
@@ -161,10 +162,10 @@ describe.each(backends)('on $name', (backend) => {
   test('an outcome that comes before its score is attached once the score is there', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     const item = good({ deployment: slug, reference: 'early' })
-    expect(await statusOf(item)).toBe('unmatched')
+    expect(await findStatus(item)).toBe('unmatched')
     await scored(slug, 'early')
     await expect.poll(async () => (await report(slug)).n, { timeout: 15_000 }).toBe(1)
-    expect(await statusOf(item)).toBe('unchanged')
+    expect(await findStatus(item)).toBe('unchanged')
   })
 
   test('any order and any repetition of outcomes gives the same report', async () => {
@@ -174,7 +175,7 @@ describe.each(backends)('on $name', (backend) => {
       ids.push((await team.score(slug, applicant)).request_id)
     }
     await statsWith(teams.service, team.owner, slug, 40)
-    const itemsOf = (definition: string) =>
+    const listItems = (definition: string) =>
       ids.flatMap((request_id, index) => [
         good({ request_id }, { definition, outcome: index % 3 === 0 ? 'bad' : 'good' }),
         good({ request_id }, { definition, outcome: 'indeterminate', as_of: '2025-01-01' }),
@@ -182,7 +183,7 @@ describe.each(backends)('on $name', (backend) => {
     const reports: object[] = []
     for (const definition of ['forward', 'backward']) {
       await team.done('PUT', `/v1/outcome-definitions/${definition}`, DEFINITION)
-      const items = itemsOf(definition)
+      const items = listItems(definition)
       await send(definition === 'forward' ? items : items.toReversed())
       if (definition === 'backward') expect((await send(items)).counts.unchanged).toBe(80)
       const url = `/v1/deployments/${slug}/performance?definition=${definition}`
@@ -195,7 +196,7 @@ describe.each(backends)('on $name', (backend) => {
   test('scores of another team and another environment are unknown', async () => {
     const { slug } = await teams.otherTeam.deploy(numberedSpec(1))
     const { request_id } = await teams.otherTeam.score(slug, { income: 1 })
-    expect(await statusOf(good({ request_id }))).toBe('unmatched')
+    expect(await findStatus(good({ request_id }))).toBe('unmatched')
     const own = await team.deploy(numberedSpec(1), 'staging')
     const staged = await team.score(own.slug, { income: 1 })
     const key = await teams.service.createKey(team.owner, { environment: 'production' })
@@ -208,12 +209,12 @@ describe.each(backends)('on $name', (backend) => {
     const put = (body: object) => team.call('PUT', '/v1/outcome-definitions/gb6', body)
     expect((await put(DEFINITION)).json()).toEqual({ id: 'gb6', ...DEFINITION })
     const changed = { ...DEFINITION, maturity_months: 0 }
-    expect(outcomeOf(await put(changed))).toBe('200')
+    expect(findOutcome(await put(changed))).toBe('200')
     const { slug } = await team.deploy(numberedSpec(1))
     const { request_id } = await scored(slug)
     await send([good({ request_id }, { definition: 'gb6' })])
-    expect(outcomeOf(await put(changed))).toBe('200')
-    expect(outcomeOf(await put(DEFINITION))).toBe('409 definition_in_use')
+    expect(findOutcome(await put(changed))).toBe('200')
+    expect(findOutcome(await put(DEFINITION))).toBe('409 definition_in_use')
   })
 
   // The window that an outcome was sent with must be the one that it is attached with.
@@ -222,17 +223,17 @@ describe.each(backends)('on $name', (backend) => {
     await put(DEFINITION)
     const { slug } = await team.deploy(numberedSpec(1))
     const target = { deployment: slug, reference: 'later' }
-    expect(await statusOf(good(target, { definition: 'gb7' }))).toBe('unmatched')
+    expect(await findStatus(good(target, { definition: 'gb7' }))).toBe('unmatched')
     const changed = await put({ ...DEFINITION, window_months: 6 })
-    expect(outcomeOf(changed)).toBe('409 definition_in_use')
-    expect(outcomeOf(await put(DEFINITION))).toBe('200')
+    expect(findOutcome(changed)).toBe('409 definition_in_use')
+    expect(findOutcome(await put(DEFINITION))).toBe('200')
   })
 
   test('a batch needs its record, also where it has one or none', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     const [one, none] = [await team.scoreBatch(slug, [{}]), await team.scoreBatch(slug, [])]
-    expect(await statusOf(good({ request_id: one.request_id }))).toBe('ambiguous')
-    expect(await statusOf(good({ request_id: one.request_id, record_index: 0 }))).toBe('accepted')
+    expect(await findStatus(good({ request_id: one.request_id }))).toBe('ambiguous')
+    expect(await findStatus(good({ request_id: one.request_id, record_index: 0 }))).toBe('accepted')
     const { results } = await send([good({ request_id: none.request_id, record_index: 0 })])
     expect(results[0]).toMatchObject({
       status: 'unmatched',
@@ -245,16 +246,16 @@ describe.each(backends)('on $name', (backend) => {
     await scored(slug, 'person-7')
     await statsWith(teams.service, team.owner, slug, 1)
     const item = good({ deployment: slug, reference: 'person-7' })
-    expect(await statusOf(item)).toBe('accepted')
+    expect(await findStatus(item)).toBe('accepted')
     const erased = await team.done('POST', '/v1/log/erasures', { reference: 'person-7' })
     expect(erased.places).toBe(2)
-    expect(await statusOf(item)).toBe('unmatched')
+    expect(await findStatus(item)).toBe('unmatched')
     // The figure stays: it names nobody.
     expect((await report(slug)).n).toBe(1)
   })
 
   test('more than 10,000 outcomes are refused before any is looked at', async () => {
     const response = await team.call('POST', '/v1/outcomes', { outcomes: Array(10_001).fill(0) })
-    expect(outcomeOf(response)).toBe('413 batch_too_large')
+    expect(findOutcome(response)).toBe('413 batch_too_large')
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { newKeySecret } from '../../../src/keys/secret.ts'
+import { newKeySecret } from '../../../src/identity/keys/secret.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
-import { jsonOf, outcomeOf } from '../../support/expect/answers.ts'
+import { findOutcome, formatJson } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -58,8 +58,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   test('beyond its quota an address costs no query for a guessed key', async () => {
     await spend()
     for (let i = 0; i < 10; i++) {
-      expect(outcomeOf(await guess())).toBe('429 rate_limited')
-      expect(outcomeOf(await stats(newKeySecret(null)))).toBe('429 rate_limited')
+      expect(findOutcome(await guess())).toBe('429 rate_limited')
+      expect(findOutcome(await stats(newKeySecret(null)))).toBe('429 rate_limited')
     }
     expect(queries).toBe(0)
   })
@@ -92,7 +92,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const key = await service.createKey(owner)
     await spend()
     const denied = await score(key)
-    expect(outcomeOf(denied)).toBe('429 rate_limited')
+    expect(findOutcome(denied)).toBe('429 rate_limited')
     expect(Number(denied.headers['retry-after'])).toBeGreaterThan(0)
     expect(queries).toBe(0)
     expect((await score(key, '203.0.113.1')).statusCode).toBe(200)
@@ -102,7 +102,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   test('a valid new key is admitted once its address has room, at the time that the refusal named', async () => {
     const key = await service.createKey(owner)
     await spend()
-    clock.advance(jsonOf(await score(key)).retry_after_ms)
+    clock.advance(formatJson(await score(key)).retry_after_ms)
     expect((await score(key)).statusCode).toBe(200)
   })
 
@@ -116,6 +116,6 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     clock.advance(60_000)
     const responses = await Promise.all(keys.map((key) => score(key)))
     expect(responses.map(({ statusCode }) => statusCode)).toEqual(keys.map(() => 200))
-    expect(outcomeOf(await guess())).toBe('401 invalid_api_key')
+    expect(findOutcome(await guess())).toBe('401 invalid_api_key')
   })
 })

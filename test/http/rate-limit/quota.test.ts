@@ -1,15 +1,15 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { ANYONE } from '../../../src/access/caller.ts'
 import { buildApp } from '../../../src/app.ts'
 import { AppError } from '../../../src/errors.ts'
-import { keyHashOf, newKeySecret } from '../../../src/keys/secret.ts'
-import type { KeyService } from '../../../src/keys/service.ts'
+import { ANYONE } from '../../../src/http/access/caller.ts'
+import { hashKey, newKeySecret } from '../../../src/identity/keys/secret.ts'
+import type { KeyService } from '../../../src/identity/keys/service.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import type { Services } from '../../../src/services.ts'
 import { apiKeys } from '../../../src/tables/keys.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
-import { jsonOf, outcomeOf } from '../../support/expect/answers.ts'
+import { findOutcome, formatJson } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
 import { seeded } from '../../support/start/seeded-database.ts'
@@ -49,7 +49,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
           teamId,
           name: 'narrow',
           createdBy: 'a test',
-          keyHash: keyHashOf(keySecret),
+          keyHash: hashKey(keySecret),
           keyPrefix: 'sk_live_',
           scopes: ['score'],
           createdAt: new Date(),
@@ -84,7 +84,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   }
 
   const score = (token: string) => call({ url: `/v1/score/${slug}`, payload: body }, token)
-  const quotaOf = ({ headers }: LightMyRequestResponse) => [
+  const readQuota = ({ headers }: LightMyRequestResponse) => [
     Number(headers['x-ratelimit-limit'] ?? Number.NaN),
     Number(headers['x-ratelimit-remaining'] ?? Number.NaN),
   ]
@@ -103,8 +103,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   const failingKeys = (error: Error) =>
     ({
       isUnknown: () => false,
-      heldCallerOf: () => undefined,
-      callerOf: () => Promise.reject(error),
+      findHeldCaller: () => undefined,
+      findCaller: () => Promise.reject(error),
     }) as unknown as KeyService
 
   // Clients pace themselves by these headers, most of all when something goes wrong.
@@ -128,7 +128,11 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       async () => call({ url: '/v1/score/dep_none', payload: body }, await key()),
     ],
     ['a path that is none', 404, () => call({ url: '/nowhere', payload: body })],
-    ['a method that is none', 404, () => call({ method: 'PUT', url: '/v1/keys' }, owner)],
+    [
+      'a method that the path does not take',
+      405,
+      () => call({ method: 'PUT', url: '/v1/keys' }, owner),
+    ],
     [
       'a body that is too large',
       413,
@@ -145,7 +149,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   ])('%s answers %i with the quota', async (_what, status, request) => {
     const response = await request()
     expect(response.statusCode).toBe(status)
-    const [limit, remaining] = quotaOf(response)
+    const [limit, remaining] = readQuota(response)
     expect(limit).toBe(QUOTA)
     expect(remaining).toBeGreaterThanOrEqual(0)
     expect(remaining).toBeLessThan(QUOTA)
@@ -170,17 +174,17 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   test('a caller over the quota learns when to try again, and is admitted then', async () => {
     const keySecret = narrowKey()
     const remaining: number[] = []
-    for (let i = 0; i < KEY_QUOTA; i++) remaining.push(quotaOf(await score(keySecret))[1] ?? -1)
+    for (let i = 0; i < KEY_QUOTA; i++) remaining.push(readQuota(await score(keySecret))[1] ?? -1)
     expect(remaining).toEqual([2, 1, 0])
     clock.advance(12_345)
     const denied = await score(keySecret)
-    const { request_id: requestId, message, ...rest } = jsonOf(denied)
+    const { request_id: requestId, message, ...rest } = formatJson(denied)
     expect(denied.statusCode).toBe(429)
     expect(rest).toEqual({ error: 'rate_limited', retry_after_ms: WINDOW_MS - 12_345 })
     expect(message).toMatch(/quota/)
     expect(requestId).toBe(denied.headers['x-request-id'])
     expect(denied.headers['retry-after']).toBe('48')
-    expect(quotaOf(denied)).toEqual([KEY_QUOTA, 0])
+    expect(readQuota(denied)).toEqual([KEY_QUOTA, 0])
     clock.advance(rest.retry_after_ms - 1)
     expect((await score(keySecret)).statusCode).toBe(429)
     clock.advance(1)
@@ -197,21 +201,21 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       await call({ url: `/v1/score/${slug}/batch`, payload: { records } }, keySecret),
       await call({ url: `/v1/score/${slug}/batch`, payload: { records } }, keySecret),
     ]
-    expect(responses.map(outcomeOf)).toEqual(['200', '200', '200', '429 rate_limited'])
+    expect(responses.map(findOutcome)).toEqual(['200', '200', '200', '429 rate_limited'])
   })
 
   test('keys have budgets of their own, at the default unless they have another', async () => {
     const [narrow, wide] = [narrowKey(), await service.createKey(owner)]
     await exhaust(() => score(narrow), KEY_QUOTA)
     expect((await score(narrow)).statusCode).toBe(429)
-    expect(quotaOf(await score(wide))).toEqual([QUOTA, QUOTA - 1])
+    expect(readQuota(await score(wide))).toEqual([QUOTA, QUOTA - 1])
   })
 
   test('a user has their own budget, from any address', async () => {
     const token = viewerToken()
     const list = () => call({ method: 'GET', url: '/v1/models' }, token)
     await exhaust(list)
-    expect(outcomeOf(await list())).toBe('429 rate_limited')
+    expect(findOutcome(await list())).toBe('429 rate_limited')
     expect((await call({ method: 'GET', url: '/v1/models' }, owner)).statusCode).toBe(200)
   })
 
@@ -228,7 +232,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       call({ url: '/v1/score/dep_none', payload: body }, keySecret),
       call({ url: '/v1/keys', payload: { name: 1 } }, token),
     ])
-    expect(refused.map(outcomeOf)).toEqual(refused.map(() => '429 rate_limited'))
+    expect(refused.map(findOutcome)).toEqual(refused.map(() => '429 rate_limited'))
   })
 
   // Keys must not be tried out at any speed, nor unknown paths.
@@ -249,9 +253,9 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     for (const attempt of attempts) {
       const response = await attempt()
       expect(response.statusCode).toBe(429)
-      expect(jsonOf(response).error).toBe('rate_limited')
+      expect(formatJson(response).error).toBe('rate_limited')
       expect(response.headers['retry-after']).toBe('60')
-      expect(quotaOf(response)).toEqual([QUOTA, 0])
+      expect(readQuota(response)).toEqual([QUOTA, 0])
     }
     // A known caller at the same address has a budget of its own; for a new key see
     // guesses.test.ts.
@@ -265,7 +269,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const first = await from('2001:db8:7:7::1')
     const second = await from('2001:db8:7:7:ffff::2')
     const elsewhere = await from('2001:db8:7:8::1')
-    expect([first, second, elsewhere].map((response) => quotaOf(response)[1])).toEqual([
+    expect([first, second, elsewhere].map((response) => readQuota(response)[1])).toEqual([
       QUOTA - 1,
       QUOTA - 2,
       QUOTA - 1,

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ScoreBatchResult, ScorecardBatchResult } from '../../../schemas/scoring.ts'
 import { card, numeric, plainFeature } from '../../support/cards/cards.ts'
-import { jsonOf, outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import {
+  expectSuccess,
+  findOutcome,
+  formatJson,
+  formatRefusal,
+} from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
@@ -51,7 +56,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     'a batch of %d records is scored, its results in the order of its records',
     async (count) => {
       for (const { response, schema } of await both(records(count))) {
-        const body = successOf(response, schema)
+        const body = expectSuccess(response, schema)
         expect(body.total).toBe(count)
         expect(body.results).toEqual(
           Array.from({ length: count }, (_, index) => ({
@@ -73,16 +78,16 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const refused = '413 batch_too_large'
     for (const list of [much, nonsense]) {
       for (const { response } of await both(list)) {
-        expect(outcomeOf(response)).toBe(refused)
-        expect(refusalOf(response).message).toContain('1000')
+        expect(findOutcome(response)).toBe(refused)
+        expect(formatRefusal(response).message).toContain('1000')
       }
       for (const { response } of await both(list, { strict_mode: 'yes', unheard_of: 1 })) {
-        expect(outcomeOf(response)).toBe(refused)
+        expect(findOutcome(response)).toBe(refused)
       }
-      expect(outcomeOf(await post('/v1/score/unknown/batch', { records: list }))).toBe(refused)
+      expect(findOutcome(await post('/v1/score/unknown/batch', { records: list }))).toBe(refused)
       const guide = { scorecard_id: 5, applicants: list }
-      expect(outcomeOf(await post('/api/v1/score/batch', guide))).toBe(refused)
-      expect(outcomeOf(await post('/api/v1/score/batch', { applicants: list }))).toBe(refused)
+      expect(findOutcome(await post('/api/v1/score/batch', guide))).toBe(refused)
+      expect(findOutcome(await post('/api/v1/score/batch', { applicants: list }))).toBe(refused)
     }
   })
 
@@ -90,7 +95,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   test('1,001 records of a caller without a key are 401', async () => {
     const body = { records: records(RECORDS_MAX + 1) }
     const response = await service.call({ url: `/v1/score/${slug}/batch`, body })
-    expect(outcomeOf(response)).toBe('401 invalid_api_key')
+    expect(findOutcome(response)).toBe('401 invalid_api_key')
   })
 
   // A caller finds the ids of their list again, or nothing they could mistake for one.
@@ -115,9 +120,14 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       ['/api/v1/score/batch', `{"scorecard_id":"${slug}","applicants":${list}}`],
     ] as const
     for (const [url, body] of bodies) {
-      const { results } = jsonOf(await post(url, body))
+      const { results } = formatJson(await post(url, body))
       expect(results.map(({ id }: { id: unknown }) => id)).toEqual([echoed, null])
       expect(results[0].warnings).not.toContainEqual(expect.objectContaining({ variable: 'id' }))
+      // Such a score can't be found by its reference, and nobody would notice.
+      const isIgnored = echoed === null && text !== 'null'
+      const ignored = 'ignored_id: the id of a record must be a text or a number'
+      expect(results[0].warnings.indexOf(ignored)).toBe(isIgnored ? 0 : -1)
+      expect(results[1].warnings).not.toContain(ignored)
     }
   })
 
@@ -125,7 +135,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   test('records that share an id, or are the same, are all scored', async () => {
     const same = { id: 'twin', n: 5 }
     for (const { response, schema } of await both([same, same, { id: 'twin', n: 6 }])) {
-      const { results } = successOf(response, schema)
+      const { results } = expectSuccess(response, schema)
       expect(results.map(({ score }: { score: number }) => score)).toEqual([108, 108, 109])
     }
   })
@@ -133,7 +143,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   test('contributions are in a batch only when asked for, then for every feature', async () => {
     const list = [{ n: 3 }, { n: 'x', extra: 1 }]
     for (const { response, schema } of await both(list, { include_contributions: true })) {
-      const { results } = successOf(response, schema)
+      const { results } = expectSuccess(response, schema)
       expect(results.map(({ contributions }: { contributions: object }) => contributions)).toEqual([
         { n: 3, income: 3 },
         { n: 0, income: 3 },
@@ -141,7 +151,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     }
     for (const rest of [{}, { include_contributions: false }]) {
       for (const { response, schema } of await both(list, rest)) {
-        for (const result of successOf(response, schema).results) {
+        for (const result of expectSuccess(response, schema).results) {
           expect(result).not.toHaveProperty('contributions')
         }
       }
@@ -152,9 +162,9 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   test('a record scores in a batch as it does alone', async () => {
     const list = [{ n: 998, income: -1 }, {}, { n: null, income: 'x' }, { n: 1.5, extra: true }]
     const [first] = await both(list, { include_contributions: true })
-    const { results } = successOf(first?.response ?? expect.fail(), ScoreBatchResult)
+    const { results } = expectSuccess(first?.response ?? expect.fail(), ScoreBatchResult)
     for (const [index, applicant] of list.entries()) {
-      const single = jsonOf(await post(`/v1/score/${slug}`, applicant))
+      const single = formatJson(await post(`/v1/score/${slug}`, applicant))
       const { score, pd, risk_grade, contributions } = single
       expect(results[index]).toMatchObject({ score, pd, risk_grade, contributions })
     }
@@ -180,11 +190,11 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       'include_contributions',
     ],
   ])('a body with %s is 400 at that place', async (_, body, path) => {
-    const refusal = refusalOf(await post(`/v1/score/${slug}/batch`, body))
+    const refusal = formatRefusal(await post(`/v1/score/${slug}/batch`, body))
     expect(refusal).toMatchObject({ status: 400, error: 'invalid_request', details: [{ path }] })
     const { records: applicants, ...rest } = { records: undefined, ...body }
     const guide = { scorecard_id: slug, ...('records' in body && { applicants }), ...rest }
-    const twin = refusalOf(await post('/api/v1/score/batch', guide))
+    const twin = formatRefusal(await post('/api/v1/score/batch', guide))
     expect(twin.details?.[0]?.path).toBe(path.replace('records', 'applicants'))
   })
 
@@ -193,17 +203,17 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     ['a number for scorecard_id', { scorecard_id: 5, applicants: [] }, 'scorecard_id'],
     ['null for scorecard_id', { scorecard_id: null, applicants: [] }, 'scorecard_id'],
   ])('an /api/v1 body with %s is 400 at that field', async (_, body, path) => {
-    const refusal = refusalOf(await post('/api/v1/score/batch', body))
+    const refusal = formatRefusal(await post('/api/v1/score/batch', body))
     expect(refusal).toMatchObject({ status: 400, details: [{ path }] })
     const single = { ...body, applicants: undefined, applicant: {} }
-    const twin = refusalOf(await post('/api/v1/score', single))
+    const twin = formatRefusal(await post('/api/v1/score', single))
     expect(twin).toMatchObject({ status: 400, details: [{ path }] })
   })
 
   test.each([undefined, null, [], [{}], 'x', 5])(
     'an applicant is an object: %j is 400',
     async (applicant) => {
-      const refusal = refusalOf(await post('/api/v1/score', { scorecard_id: slug, applicant }))
+      const refusal = formatRefusal(await post('/api/v1/score', { scorecard_id: slug, applicant }))
       expect(refusal).toMatchObject({ status: 400, details: [{ path: 'applicant' }] })
     },
   )

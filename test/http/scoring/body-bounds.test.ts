@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { card, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
+import { findOutcome, formatRefusal } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
@@ -37,7 +37,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   test('a single applicant of more than 1 MiB is 413, in a batch it is scored', async () => {
     const { single, scorecard, batch, scorecardBatch } = forms(`{"income":1${' '.repeat(MIB)}}`)
     for (const form of [single, scorecard]) {
-      expect(refusalOf(await send(form))).toMatchObject({
+      expect(formatRefusal(await send(form))).toMatchObject({
         status: 413,
         error: 'payload_too_large',
         message: 'the body is larger than the 1048576 bytes that it may have here',
@@ -48,12 +48,32 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     expect((await send(forms(fitting).single)).statusCode).toBe(200)
   })
 
+  // They would take the thread that answers from other teams, as often as the quota allows.
+  test('an applicant with more than 10,000 names that are no features is 400, and costs little', async () => {
+    const named = (count: number) => {
+      const names = Array.from({ length: count }, (_, index) => `"n${index}":1`)
+      return `{"income":1,${names.join(',')}}`
+    }
+    for (const form of Object.values(forms(named(10_000)))) {
+      expect((await send(form)).statusCode).toBe(200)
+    }
+    for (const [name, form] of Object.entries(forms(named(10_001)))) {
+      const response = await send(form)
+      expect(findOutcome(response)).toBe('400 invalid_request')
+      const places = { single: 'the applicant', scorecard: 'applicant', batch: 'records[0]' }
+      const place = { ...places, scorecardBatch: 'applicants[0]' }[name]
+      expect(formatRefusal(response).message).toBe(
+        `${place} has 10001 names that are no features: send at most 10000`,
+      )
+    }
+  })
+
   test('an applicant nested deeper than 128 levels is 400, whatever way it takes', async () => {
     const nested = (levels: number) => `{"income":1,"x":${'['.repeat(levels)}${']'.repeat(levels)}}`
     for (const form of Object.values(forms(nested(128)))) {
       const response = await send(form)
-      expect(outcomeOf(response)).toBe('400 invalid_request')
-      expect(refusalOf(response).message).toBe('the body is nested deeper than 128 levels')
+      expect(findOutcome(response)).toBe('400 invalid_request')
+      expect(formatRefusal(response).message).toBe('the body is nested deeper than 128 levels')
     }
     for (const form of Object.values(forms(nested(125)))) {
       expect((await send(form)).statusCode).toBe(200)

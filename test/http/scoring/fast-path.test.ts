@@ -3,13 +3,13 @@ import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { hostileBody } from '../../support/cards/hostile-bodies.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
+import { findOutcome } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
-/** A query means nothing to a score, but the fast path leaves it to Fastify. */
-const USUAL = '?way=usual'
+/** The fast path leaves a query to Fastify, and this one changes no answer. */
+const USUAL = '?lang=en'
 const GOOD = { income: 1200, job: 'größer', strict_mode: false }
 const spec = card([
   numeric('income', [
@@ -65,7 +65,7 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   /** The parts of a response that must be the same on both ways. */
-  function factsOf(response: LightMyRequestResponse) {
+  function readFacts(response: LightMyRequestResponse) {
     const {
       'x-request-id': requestId,
       'x-ratelimit-remaining': _remaining,
@@ -80,6 +80,8 @@ describe.each(backends)('on $name', (backend) => {
 
   /** How often Fastify saw a request while `during` ran. */
   async function seenByFastify(during: () => Promise<unknown>): Promise<number> {
+    // Fastify also looks up what was cached too long ago.
+    await send({ body: '{}' })
     const routing = vi.spyOn(service.app, 'routing')
     await during()
     const { length } = routing.mock.calls
@@ -178,8 +180,8 @@ describe.each(backends)('on $name', (backend) => {
       answers.push(await send(sent), await send(sent, USUAL))
     })
     expect(seen).toBe(1)
-    expect(answers.map(outcomeOf)).toEqual(['200', '200'])
-    const [taken, usual] = answers.map(factsOf)
+    expect(answers.map(findOutcome)).toEqual(['200', '200'])
+    const [taken, usual] = answers.map(readFacts)
     expect(taken).toEqual(usual)
   })
 
@@ -189,15 +191,15 @@ describe.each(backends)('on $name', (backend) => {
       answers.push(await send(sent), await send(sent, USUAL))
     })
     expect(seen).toBe(2)
-    expect(answers.map(outcomeOf)).toEqual([outcome, outcome])
-    const [taken, usual] = answers.map(factsOf)
+    expect(answers.map(findOutcome)).toEqual([outcome, outcome])
+    const [taken, usual] = answers.map(readFacts)
     expect(taken).toEqual(usual)
   })
 
   test('any body has the same answer on both ways', async () => {
     await fc.assert(
       fc.asyncProperty(hostileBody(GOOD), async (body) => {
-        expect(factsOf(await send({ body }))).toEqual(factsOf(await send({ body }, USUAL)))
+        expect(readFacts(await send({ body }))).toEqual(readFacts(await send({ body }, USUAL)))
       }),
       { numRuns: 300 },
     )
@@ -212,7 +214,7 @@ describe.each(backends)('on $name', (backend) => {
     for (const body of bodies) {
       const response = await send({ headers, body })
       expect(response.headers['x-ratelimit-limit']).toBe('6')
-      answers.push([outcomeOf(response), response.headers['x-ratelimit-remaining']])
+      answers.push([findOutcome(response), response.headers['x-ratelimit-remaining']])
     }
     expect(answers).toEqual([
       ['200', '5'],
@@ -249,14 +251,14 @@ describe.each(backends)('on $name', (backend) => {
     const gone = await service.deploy(owner, spec)
     const token = await service.createKey(owner)
     const call = () => service.call({ url: `/v1/score/${gone}`, token, body: {} })
-    expect([outcomeOf(await call()), outcomeOf(await call())]).toEqual(['200', '200'])
+    expect([findOutcome(await call()), findOutcome(await call())]).toEqual(['200', '200'])
     await service.call({
       method: 'PATCH',
       url: `/v1/deployments/${gone}`,
       token: owner,
       body: { is_active: false },
     })
-    expect(outcomeOf(await call())).toBe('404 deployment_not_found')
+    expect(findOutcome(await call())).toBe('404 deployment_not_found')
     const reader = await service.createKey(owner, { scopes: ['read'] })
     const staging = await service.createKey(owner, { environment: 'staging' })
     for (const [secret, outcome] of [
@@ -265,7 +267,7 @@ describe.each(backends)('on $name', (backend) => {
     ] as const) {
       const headers = { authorization: `Bearer ${secret}` }
       for (const query of ['', '', USUAL]) {
-        expect(outcomeOf(await send({ headers, body: '{}' }, query))).toBe(outcome)
+        expect(findOutcome(await send({ headers, body: '{}' }, query))).toBe(outcome)
       }
     }
   })

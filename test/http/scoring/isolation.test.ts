@@ -1,12 +1,12 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Environment } from '../../../src/access/caller.ts'
+import type { Environment } from '../../../src/http/access/caller.ts'
 import type { Database } from '../../../src/platform/db/client.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { deployments } from '../../../src/tables/deployments.ts'
 import { models } from '../../../src/tables/models.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
+import { findOutcome, formatRefusal } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { seeded } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -44,7 +44,7 @@ const ROUTES = {
 const routes = Object.entries(ROUTES)
 
 /** The part of a response that a caller sees, without the request's id and its time. */
-function visibleOf({ statusCode, headers, body }: LightMyRequestResponse): unknown {
+function readVisible({ statusCode, headers, body }: LightMyRequestResponse): unknown {
   const requestId = String(headers['x-request-id'])
   // The quota counts down with each request, whatever it asks for.
   const { date: _date, 'x-ratelimit-remaining': _remaining, ...others } = headers
@@ -114,10 +114,10 @@ describe.each(backends)('on $name', (backend) => {
   // production.
   test.each(routes)(
     '%s answers alike for what is absent, inactive, of another team or of another environment',
-    async (_, callOf) => {
-      const ask = (slug: string, token: string) => service.call({ ...callOf(slug), token })
+    async (_, formatCall) => {
+      const ask = (slug: string, token: string) => service.call({ ...formatCall(slug), token })
       const reference = await ask(unknownSlug, keys.both)
-      expect(refusalOf(reference)).toEqual({
+      expect(formatRefusal(reference)).toEqual({
         status: 404,
         error: 'deployment_not_found',
         message: expect.any(String),
@@ -147,14 +147,14 @@ describe.each(backends)('on $name', (backend) => {
       for (const round of ['cold', 'warm']) {
         for (const [what, slug, token] of hidden) {
           const answer = await ask(slug, token)
-          expect(visibleOf(answer), `${what}, ${round}`).toEqual(visibleOf(reference))
+          expect(readVisible(answer), `${what}, ${round}`).toEqual(readVisible(reference))
         }
       }
     },
   )
 
   // The refusals above would prove nothing if these deployments did not score at all.
-  test.each(routes)('%s scores for the keys that may see the deployment', async (_, callOf) => {
+  test.each(routes)('%s scores for the keys that may see the deployment', async (_, formatCall) => {
     const seen: Array<[slug: string, token: string]> = [
       [own.production, keys.production],
       [own.production, keys.both],
@@ -163,7 +163,7 @@ describe.each(backends)('on $name', (backend) => {
       [otherSlug, otherKey],
     ]
     for (const [slug, token] of seen) {
-      expect(outcomeOf(await service.call({ ...callOf(slug), token }))).toBe('200')
+      expect(findOutcome(await service.call({ ...formatCall(slug), token }))).toBe('200')
     }
   })
 
@@ -174,8 +174,8 @@ describe.each(backends)('on $name', (backend) => {
         if (of === undefined || other === undefined) continue
         const token = keys[of]
         const call = (slug: string) => service.call({ url: `/v1/score/${slug}`, token, body: {} })
-        expect(outcomeOf(await call(own[of]))).toBe('200')
-        expect(outcomeOf(await call(own[other]))).toBe('404 deployment_not_found')
+        expect(findOutcome(await call(own[of]))).toBe('200')
+        expect(findOutcome(await call(own[other]))).toBe('404 deployment_not_found')
       }
     }
   })

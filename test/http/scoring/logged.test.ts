@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { card, categorical, numeric, plainFeature } from '../../support/cards/cards.ts'
-import { jsonOf, refusalOf } from '../../support/expect/answers.ts'
+import { formatJson, formatRefusal } from '../../support/expect/answers.ts'
 import { type MemoryRecord, MemoryScoreLog } from '../../support/score-log/memory-score-log.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -52,7 +52,7 @@ describe.each(backends)('on $name', (backend) => {
     const token = await service.signIn()
     key = await service.createKey(token)
     const post = async (url: string, body: object) =>
-      jsonOf(await service.call({ url, token, body }))
+      formatJson(await service.call({ url, token, body }))
     const change = async (slug: string, body: object) => {
       const url = `/v1/deployments/${slug}/traffic`
       const response = await service.call({ method: 'PATCH', url, token, body })
@@ -88,8 +88,11 @@ describe.each(backends)('on $name', (backend) => {
     service.call({ url: path, token: key, body, headers })
 
   /** The one record that an answer has left; its facts must be those of the answer. */
-  function recordOf(response: LightMyRequestResponse, { slug, modelIds }: Deployed): MemoryRecord {
-    const answer = jsonOf(response)
+  function readRecord(
+    response: LightMyRequestResponse,
+    { slug, modelIds }: Deployed,
+  ): MemoryRecord {
+    const answer = formatJson(response)
     expect(response.statusCode, response.body).toBe(200)
     expect(log.records).toHaveLength(1)
     const [record] = log.records
@@ -103,14 +106,14 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   /** What the model that answered has in the record, applicant by applicant, as answers hold it. */
-  function servedOf({ rows, served }: MemoryRecord) {
+  function readServed({ rows, served }: MemoryRecord) {
     return rows.map(({ results }) => {
       const { score, pd, grade, warningCount } = results[served] ?? {}
       return { score, pd, risk_grade: grade, warnings: warningCount }
     })
   }
 
-  const answeredOf = ({ score, pd, risk_grade, warnings }: Record<string, unknown>) => ({
+  const readAnswered = ({ score, pd, risk_grade, warnings }: Record<string, unknown>) => ({
     score,
     pd,
     risk_grade,
@@ -121,19 +124,19 @@ describe.each(backends)('on $name', (backend) => {
   test.each(RECORDS)('a single answer is logged as it was given: %j', async (applicant) => {
     const { id: _id, ...values } = applicant
     const response = await score(`/v1/score/${alone.slug}`, values)
-    const record = recordOf(response, alone)
+    const record = readRecord(response, alone)
     expect(record).toMatchObject({ isBatch: false, bucket: null, served: 0, reference: null })
     expect(record.rows.map(({ id }) => id)).toEqual([null])
-    expect(servedOf(record)).toEqual([answeredOf(jsonOf(response))])
+    expect(readServed(record)).toEqual([readAnswered(formatJson(response))])
   })
 
   test('a batch is one record, with the ids, in the order of the answer', async () => {
     const response = await score(`/v1/score/${alone.slug}/batch`, { records: RECORDS })
-    const { results } = jsonOf(response)
-    const record = recordOf(response, alone)
+    const { results } = formatJson(response)
+    const record = readRecord(response, alone)
     expect(record.isBatch).toBe(true)
     expect(record.rows.map(({ id }) => id)).toEqual([ODD_ID, -12.5, null, null])
-    expect(servedOf(record)).toEqual(results.map(answeredOf))
+    expect(readServed(record)).toEqual(results.map(readAnswered))
     expect(record.rows.map(({ results }) => results[0]?.cells)).toEqual([
       [5, 4],
       [4, 3],
@@ -144,15 +147,15 @@ describe.each(backends)('on $name', (backend) => {
 
   test('an empty batch is logged', async () => {
     const response = await score(`/v1/score/${alone.slug}/batch`, { records: [] })
-    expect(recordOf(response, alone)).toMatchObject({ isBatch: true, rows: [] })
+    expect(readRecord(response, alone)).toMatchObject({ isBatch: true, rows: [] })
   })
 
   test('the forms of /api/v1 are logged alike', async () => {
     const single = { scorecard_id: alone.slug, applicant: { income: 5 } }
-    expect(servedOf(recordOf(await score('/api/v1/score', single), alone))).toHaveLength(1)
+    expect(readServed(readRecord(await score('/api/v1/score', single), alone))).toHaveLength(1)
     log.records.length = 0
     const batch = { scorecard_id: alone.slug, applicants: RECORDS }
-    expect(servedOf(recordOf(await score('/api/v1/score/batch', batch), alone))).toHaveLength(4)
+    expect(readServed(readRecord(await score('/api/v1/score/batch', batch), alone))).toHaveLength(4)
   })
 
   // The lender finds the score again by the number of the application.
@@ -168,12 +171,12 @@ describe.each(backends)('on $name', (backend) => {
     for (const reference of ['7', '~!/loan:"4711"\\', 'x'.repeat(128)]) {
       log.records.length = 0
       const response = await score(path, body, { 'x-reference-id': reference })
-      expect(recordOf(response, alone).reference).toBe(reference)
+      expect(readRecord(response, alone).reference).toBe(reference)
     }
     log.records.length = 0
     for (const reference of ['', 'x'.repeat(129), 'a b', 'a, b', 'a\tb', 'é']) {
       const response = await score(path, body, { 'x-reference-id': reference })
-      expect(refusalOf(response), reference).toMatchObject({
+      expect(formatRefusal(response), reference).toMatchObject({
         status: 400,
         error: 'invalid_request',
       })
@@ -187,13 +190,13 @@ describe.each(backends)('on $name', (backend) => {
       ['/api/v1/score/batch', { scorecard_id: alone.slug, applicants: RECORDS }],
     ] as const) {
       const response = await score(path, body, { 'x-reference-id': 'loan-7' })
-      expect(refusalOf(response)).toMatchObject({ status: 400, error: 'invalid_request' })
+      expect(formatRefusal(response)).toMatchObject({ status: 400, error: 'invalid_request' })
     }
     expect(log.records).toEqual([])
   })
 
   test('a record names the spec by the hash of its bytes, and the version of the engine', async () => {
-    const record = recordOf(await score(`/v1/score/${shadow.slug}`, { income: 5 }), shadow)
+    const record = readRecord(await score(`/v1/score/${shadow.slug}`, { income: 5 }), shadow)
     const sha256 = (spec: object) => hash('sha256', JSON.stringify(spec), 'hex')
     expect(record.models.map(({ specSha256 }) => specSha256)).toEqual([
       sha256(champion),
@@ -204,8 +207,8 @@ describe.each(backends)('on $name', (backend) => {
 
   test('in shadow mode the challenger is logged as its shadow score says', async () => {
     const response = await score(`/v1/score/${shadow.slug}/batch`, { records: RECORDS })
-    const { results } = jsonOf(response)
-    const record = recordOf(response, shadow)
+    const { results } = formatJson(response)
+    const record = readRecord(response, shadow)
     const [, other] = record.models
     const shown = results.map((result: { shadow_scores: object[] }) => result.shadow_scores[0])
     expect(record.served).toBe(0)
@@ -223,7 +226,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test("a value that only the challenger can't take is logged without a result of it", async () => {
     const response = await score(`/v1/score/${shadow.slug}`, { income: 5, age: true })
-    const record = recordOf(response, shadow)
+    const record = readRecord(response, shadow)
     expect(record.rows).toMatchObject([{ results: [{ score: 102 - 7 }, null] }])
   })
 
@@ -233,8 +236,8 @@ describe.each(backends)('on $name', (backend) => {
       log.records.length = 0
       const headers = { 'x-routing-key': `applicant ${subject}` }
       const response = await score(`/v1/score/${split.slug}`, { income: 5 }, headers)
-      const record = recordOf(response, split)
-      expect(servedOf(record)).toEqual([answeredOf(jsonOf(response))])
+      const record = readRecord(response, split)
+      expect(readServed(record)).toEqual([readAnswered(formatJson(response))])
       expect(record.bucket).toBeGreaterThanOrEqual(0)
       const [row] = record.rows
       expect(row?.results.map((result) => result?.score)).toEqual([95, 103.3])
@@ -264,7 +267,7 @@ describe.each(backends)('on $name', (backend) => {
       [`/v1/score/${alone.slug}/batch`, { records: RECORDS }],
     ] as const) {
       const response = await score(path, body)
-      expect(refusalOf(response)).toMatchObject({ status: 503, error: 'unavailable' })
+      expect(formatRefusal(response)).toMatchObject({ status: 503, error: 'unavailable' })
       expect(response.headers['retry-after']).toBe('1')
     }
   })

@@ -7,7 +7,7 @@ import {
 } from '../../../schemas/scoring.ts'
 import { ModelComparison, StatsSeries } from '../../../schemas/stats.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
-import { successOf } from '../../support/expect/answers.ts'
+import { expectSuccess } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -44,17 +44,19 @@ describe.each(backends)('on $name', (backend) => {
       { score: 102, version: '2.0.0', pd: expect.any(Number) },
     ]
     const single = await post(`/v1/score/${slug}`, APPLICANT)
-    expect(successOf(single, ScoreResult)).toMatchObject({ ...none, shadow_scores })
+    expect(expectSuccess(single, ScoreResult)).toMatchObject({ ...none, shadow_scores })
     const batch = await post(`/v1/score/${slug}/batch`, { records: [APPLICANT, { id: 1 }] })
-    expect(successOf(batch, ScoreBatchResult).results).toMatchObject([
+    expect(expectSuccess(batch, ScoreBatchResult).results).toMatchObject([
       { ...none, shadow_scores },
       { id: 1, score: 103, pd: null },
     ])
     const guide = { scorecard_id: slug, applicant: APPLICANT }
-    expect(successOf(await post('/api/v1/score', guide), ScorecardScoreResult)).toMatchObject(none)
+    expect(expectSuccess(await post('/api/v1/score', guide), ScorecardScoreResult)).toMatchObject(
+      none,
+    )
     const guides = { scorecard_id: slug, applicants: [APPLICANT] }
     expect(
-      successOf(await post('/api/v1/score/batch', guides), ScorecardBatchResult).results,
+      expectSuccess(await post('/api/v1/score/batch', guides), ScorecardBatchResult).results,
     ).toMatchObject([none])
   })
 
@@ -62,6 +64,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await team.deploy(WITHOUT)
     const { id } = await team.challenge(slug, WITH, 10)
     await team.shadow(slug, true)
+    const from = new Date().toISOString()
     await post(`/v1/score/${slug}`, APPLICANT)
     await post(`/v1/score/${slug}/batch`, { records: [APPLICANT, {}] })
     const { summary, recent_scores: recent } = await statsWith(service, team.owner, slug, 3)
@@ -69,9 +72,9 @@ describe.each(backends)('on $name', (backend) => {
     expect(summary.avg_score).toBeCloseTo((102 + 102 + 103) / 3, 12)
     expect(recent.map(({ pd }) => pd)).toEqual([null, null, null])
     const url = `/v1/deployments/${slug}/stats`
-    const series = successOf(await team.call('GET', `${url}/series`), StatsSeries)
+    const series = expectSuccess(await team.call('GET', `${url}/series`), StatsSeries)
     expect(series.points).toMatchObject([{ avg_pd: null }])
-    const { models } = successOf(await team.call('GET', `${url}/models`), ModelComparison)
+    const { models } = expectSuccess(await team.call('GET', `${url}/models`), ModelComparison)
     expect(models).toMatchObject([{ avg_pd: null }, { avg_pd: expect.any(Number) }])
 
     // The minute is both summed up and read from the log itself where the question begins within
@@ -81,7 +84,6 @@ describe.each(backends)('on $name', (backend) => {
     const mixed = await statsWith(service, team.owner, slug, 4)
     expect(mixed.summary).toMatchObject({ total_requests: 4, avg_pd: null })
     expect(mixed.recent_scores[0]?.pd).toEqual(expect.any(Number))
-    const from = new Date(Date.now() - 30_000).toISOString()
     const { summary: ofLog } = (await team.call('GET', `${url}?from=${from}`)).json()
     expect(ofLog).toMatchObject({ total_requests: 4, avg_pd: null })
   })

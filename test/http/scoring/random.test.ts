@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
 import { applicantFor, validSpec } from '../../support/cards/spec-arbitraries.ts'
-import { refusalOf, successOf } from '../../support/expect/answers.ts'
+import { expectSuccess, formatRefusal } from '../../support/expect/answers.ts'
 import { contributionsInOrder } from '../../support/expect/contribution-order.ts'
 import {
   type Applicant,
@@ -22,6 +22,7 @@ const APPLICANTS_PER_SPEC = 12
 const SINGLES_PER_SPEC = 4
 
 const NO_FEATURES = "no_features: the request names none of the model's features"
+const IGNORED_ID = 'ignored_id: the id of a record must be a text or a number'
 
 /** Not in a body: the first is refused anywhere in it, the second is not a variable. */
 const LEFT_OUT = ['__proto__', 'strict_mode']
@@ -88,11 +89,11 @@ describe.each(backends)('on $name', (backend) => {
     const { invalid, contributions, result } = expectedFor(spec, JSON.parse(text), 'single')
     const response = await post(`/v1/score/${slug}`, text)
     if (invalid.length > 0) {
-      const { status, details } = refusalOf(response)
+      const { status, details } = formatRefusal(response)
       expect([status, details?.map(({ path }) => path)]).toEqual([400, invalid])
       return
     }
-    expect(successOf(response, ScoreResult)).toMatchObject(result)
+    expect(expectSuccess(response, ScoreResult)).toMatchObject(result)
     expect(contributionsInOrder(response.body)).toEqual(contributions)
   }
 
@@ -103,8 +104,13 @@ describe.each(backends)('on $name', (backend) => {
     const records = expected.map(({ text }) => text).join()
     const body = `{"records":[${records}],"include_contributions":true}`
     const response = await post(`/v1/score/${slug}/batch`, body)
-    expect(successOf(response, ScoreBatchResult).results).toEqual(
-      expected.map(({ text, result }) => ({ id: echoed(JSON.parse(text).id), ...result })),
+    expect(expectSuccess(response, ScoreBatchResult).results).toEqual(
+      expected.map(({ text, result }) => {
+        const { id } = JSON.parse(text)
+        const isIgnored = echoed(id) === null && id !== undefined && id !== null
+        const warnings = isIgnored ? [IGNORED_ID, ...result.warnings] : result.warnings
+        return { id: echoed(id), ...result, warnings }
+      }),
     )
   }
 

@@ -6,7 +6,7 @@ import {
   ScoreResult,
 } from '../../../schemas/scoring.ts'
 import { card, categorical, numeric, plainFeature } from '../../support/cards/cards.ts'
-import { jsonOf, successOf } from '../../support/expect/answers.ts'
+import { expectSuccess, formatJson } from '../../support/expect/answers.ts'
 import { contributionsInOrder } from '../../support/expect/contribution-order.ts'
 import type { NaiveSpec } from '../../support/naive/naive-evaluator.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -103,17 +103,17 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const batch = { results: [record], total: 1, model_version: '1.2.3', ...request }
 
     const one = await post(`/v1/score/${slug}`, applicant)
-    expect(successOf(one, ScoreResult)).toEqual(single)
+    expect(expectSuccess(one, ScoreResult)).toEqual(single)
     const many = await post(`/v1/score/${slug}/batch`, { records: [{ id: 'a', ...applicant }] })
-    expect(successOf(many, ScoreBatchResult)).toEqual({ ...batch, deployment_id: slug })
+    expect(expectSuccess(many, ScoreBatchResult)).toEqual({ ...batch, deployment_id: slug })
     const ids = { scorecard_id: slug, deployment_id: slug }
     const guideOne = await post('/api/v1/score', { scorecard_id: slug, applicant })
-    expect(successOf(guideOne, ScorecardScoreResult)).toEqual({ ...single, ...ids })
+    expect(expectSuccess(guideOne, ScorecardScoreResult)).toEqual({ ...single, ...ids })
     const guideMany = await post('/api/v1/score/batch', {
       scorecard_id: slug,
       applicants: [{ id: 'a', ...applicant }],
     })
-    expect(successOf(guideMany, ScorecardBatchResult)).toEqual({ ...batch, ...ids })
+    expect(expectSuccess(guideMany, ScorecardBatchResult)).toEqual({ ...batch, ...ids })
   })
 
   // Support finds a decision by this id; two decisions with one id could not be told apart.
@@ -126,8 +126,8 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
         [`/v1/score/${slug}/batch`, { records: [{}] }],
       ] as const) {
         const response = await post(url, body)
-        ids.add(jsonOf(response).request_id)
-        expect(jsonOf(response).request_id).toBe(response.headers['x-request-id'])
+        ids.add(formatJson(response).request_id)
+        expect(formatJson(response).request_id).toBe(response.headers['x-request-id'])
       }
     }
     expect(ids.size).toBe(40)
@@ -138,7 +138,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const slug = await deploy(card([plainFeature('income')]))
     const headers = { 'x-request-id': 'req_chosen', 'request-id': 'req_chosen' }
     const response = await service.call({ url: `/v1/score/${slug}`, token: key, body: {}, headers })
-    expect(jsonOf(response).request_id).not.toBe('req_chosen')
+    expect(formatJson(response).request_id).not.toBe('req_chosen')
   })
 
   // Reasons are given in the order in which the modeler wrote them; JSON.stringify would sort "10".
@@ -166,7 +166,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     ] as const) {
       const applicant = Object.fromEntries(HOSTILE.map((name) => [name, value]))
       const response = await post(`/v1/score/${slug}`, applicant)
-      expect(successOf(response, ScoreResult)).toMatchObject({
+      expect(expectSuccess(response, ScoreResult)).toMatchObject({
         score: 100 + points * HOSTILE.length,
         contributions: Object.fromEntries(HOSTILE.map((name) => [name, points])),
         warnings: value === undefined ? [expect.stringMatching(/^no_features: /)] : [],
@@ -177,7 +177,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   // Text of a model or an applicant in the answer must stay text.
   test('names, versions and grades of any text arrive as they were deployed', async () => {
     const slug = await deploy(hostile)
-    const body = successOf(await post(`/v1/score/${slug}`, {}), ScoreResult)
+    const body = expectSuccess(await post(`/v1/score/${slug}`, {}), ScoreResult)
     expect(body).toMatchObject({
       model_name: 'Card "quoted" \\ 🦄',
       model_version: '1.0-"β"\n',
@@ -192,9 +192,12 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const values: unknown[] = [1, 'x', null, true, [], {}, [[{ income: 1 }]], { toString: null }]
     const unknown = names.map((name, index) => [name, values[index % values.length]])
     const applicant = { ...Object.fromEntries(unknown), income: 1 }
-    const single = successOf(await post(`/v1/score/${slug}`, applicant), ScoreResult)
+    const single = expectSuccess(await post(`/v1/score/${slug}`, applicant), ScoreResult)
     const records = [applicant]
-    const batch = successOf(await post(`/v1/score/${slug}/batch`, { records }), ScoreBatchResult)
+    const batch = expectSuccess(
+      await post(`/v1/score/${slug}/batch`, { records }),
+      ScoreBatchResult,
+    )
     for (const { score, warnings } of [single, batch.results[0]]) {
       expect(score).toBe(102)
       expect(warnings).toEqual(
@@ -227,14 +230,14 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const slug = await deploy(
       card([plainFeature('x')], { base_points: score - 1, risk_grades: grades }),
     )
-    const body = successOf(await post(`/v1/score/${slug}`, { x: 0 }), ScoreResult)
+    const body = expectSuccess(await post(`/v1/score/${slug}`, { x: 0 }), ScoreResult)
     expect(body).toMatchObject({ score, risk_grade: grade })
   })
 
   test.each([undefined, []])('without risk grades (%j) the grade is null', async (none) => {
     const rest = none === undefined ? {} : { risk_grades: none }
     const slug = await deploy(card([plainFeature('x')], rest))
-    const body = successOf(await post(`/v1/score/${slug}`, {}), ScoreResult)
+    const body = expectSuccess(await post(`/v1/score/${slug}`, {}), ScoreResult)
     expect(body.risk_grade).toBe(null)
   })
 
@@ -252,7 +255,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const slug = await deploy(
       card([numeric('x', [['Missing', 0]])], { base_points: score, scaling }),
     )
-    const body = successOf(await post(`/v1/score/${slug}`, {}), ScoreResult)
+    const body = expectSuccess(await post(`/v1/score/${slug}`, {}), ScoreResult)
     expect(body.score).toBe(score)
     expect(body.pd).toBeCloseTo(pd, 12)
   })
@@ -262,7 +265,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const points = [0.1, 0.2, 0.3, 1e16, -1e16, 0.7]
     const features = points.map((value, index) => numeric(`f${index}`, [['Missing', value]]))
     const slug = await deploy(card(features, { base_points: 0.1 }))
-    const body = successOf(await post(`/v1/score/${slug}`, { f5: null, f0: null }), ScoreResult)
+    const body = expectSuccess(await post(`/v1/score/${slug}`, { f5: null, f0: null }), ScoreResult)
     const sum = points.reduce((total, value) => total + value, 0.1)
     expect(body.score).toBe(sum)
     expect(sum).not.toBe(points.reduceRight((total, value) => total + value, 0.1))

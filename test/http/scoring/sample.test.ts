@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
-import { successOf } from '../../support/expect/answers.ts'
+import { expectSuccess } from '../../support/expect/answers.ts'
 import { contributionsInOrder } from '../../support/expect/contribution-order.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -13,11 +13,11 @@ const applicants = sampleApplicants()
 const names = spec.features.map(({ name }) => name)
 
 /** The scale of the sample: 50 points double the odds, which are 19 at 600. */
-function pdOf(score: number): number {
+function computePd(score: number): number {
   return 1 / (1 + 19 * 2 ** ((score - 600) / 50))
 }
 
-function gradeOf(score: number): string | undefined {
+function readGrade(score: number): string | undefined {
   const holding = spec.risk_grades?.find(
     ({ min_score: min, max_score: max }) =>
       (min === null || min <= score) && (max === null || score <= max),
@@ -43,7 +43,7 @@ describe.each(backends)('on $name', (backend) => {
     const records = applicants.map(({ id, applicant }) => ({ id, ...applicant }))
     const body = { records, include_contributions: true }
     const response = await service.call({ url: `/v1/score/${slug}/batch`, token: key, body })
-    const { results, total, ...rest } = successOf(response, ScoreBatchResult)
+    const { results, total, ...rest } = expectSuccess(response, ScoreBatchResult)
     expect(applicants).toHaveLength(1000)
     expect(total).toBe(1000)
     expect(rest).toMatchObject({ model_version: spec.version, deployment_id: slug })
@@ -52,8 +52,8 @@ describe.each(backends)('on $name', (backend) => {
         id,
         score,
         contributions,
-        risk_grade: gradeOf(score) ?? null,
-        pd: expect.closeTo(pdOf(score), 12),
+        risk_grade: readGrade(score) ?? null,
+        pd: expect.closeTo(computePd(score), 12),
         warnings: [],
       })),
     )
@@ -64,12 +64,12 @@ describe.each(backends)('on $name', (backend) => {
     for (const sample of applicants.filter((_, index) => index % step === 7)) {
       const { applicant, score, contributions } = sample
       const response = await service.call({ url: `/v1/score/${slug}`, token: key, body: applicant })
-      expect(successOf(response, ScoreResult)).toEqual({
+      expect(expectSuccess(response, ScoreResult)).toEqual({
         score,
         contributions,
-        risk_grade: gradeOf(score) ?? null,
+        risk_grade: readGrade(score) ?? null,
         warnings: [],
-        pd: expect.closeTo(pdOf(score), 12),
+        pd: expect.closeTo(computePd(score), 12),
         deployment_id: slug,
         model_name: spec.name,
         model_version: spec.version,

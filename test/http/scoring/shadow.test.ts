@@ -6,7 +6,7 @@ import {
   ScoreResult,
 } from '../../../schemas/scoring.ts'
 import { card, categorical, numeric, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { expectSuccess, findOutcome, formatRefusal } from '../../support/expect/answers.ts'
 import { evaluateNaively, type NaiveSpec } from '../../support/naive/naive-evaluator.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -71,12 +71,22 @@ describe.each(backends)('on $name', (backend) => {
     const { score, pd, riskGrade } = evaluateNaively(spec, { ...applicant })
     return { score, pd, risk_grade: riskGrade }
   }
-  const shadowsOf = (applicant: object) =>
+  /** Features that the champion does not have, and the applicant neither. */
+  function missedBy({ features }: NaiveSpec, applicant: object) {
+    const own = new Set(champion.features.map(({ name }) => name))
+    const values = new Map(Object.entries(applicant))
+    const missing_features = features
+      .map(({ name }) => name)
+      .filter((name) => !own.has(name) && (values.get(name) ?? null) === null)
+    return missing_features.length === 0 ? {} : { missing_features }
+  }
+  const readShadows = (applicant: object) =>
     entries.map(({ id, modelId, spec }) => ({
       challenger_id: id,
       model_id: modelId,
       version: spec.version,
       ...scoredBy(spec, applicant),
+      ...missedBy(spec, applicant),
     }))
 
   // A silent test that alters what it watches is none; a wrong number in it promotes a wrong model.
@@ -87,55 +97,63 @@ describe.each(backends)('on $name', (backend) => {
         ...scoredBy(champion, applicant),
         model_name: 'Champion',
         model_version: '1.0',
-        shadow_scores: shadowsOf(applicant),
+        shadow_scores: readShadows(applicant),
         contributions: Object.fromEntries(
           evaluateNaively(champion, { ...applicant }).contributions,
         ),
       }
       for (let n = 0; n < 5; n++) {
         const response = await team.ask(slug, applicant, `subject ${n}`)
-        expect(successOf(response, ScoreResult)).toMatchObject(expected)
+        expect(expectSuccess(response, ScoreResult)).toMatchObject(expected)
       }
       const guide = await post('/api/v1/score', { scorecard_id: slug, applicant })
-      expect(successOf(guide, ScorecardScoreResult)).toMatchObject(expected)
+      expect(expectSuccess(guide, ScorecardScoreResult)).toMatchObject(expected)
     },
   )
 
   test('a batch carries the scores of the challengers on each result', async () => {
     const expected = APPLICANTS.map((applicant) => ({
       ...scoredBy(champion, applicant),
-      shadow_scores: shadowsOf(applicant),
+      shadow_scores: readShadows(applicant),
     }))
     const batch = await post(`/v1/score/${slug}/batch`, { records: APPLICANTS })
-    const body = successOf(batch, ScoreBatchResult)
+    const body = expectSuccess(batch, ScoreBatchResult)
     expect(body).toMatchObject({ model_version: '1.0', results: expected })
     expect(body).not.toHaveProperty('shadow_scores')
     const guide = await post('/api/v1/score/batch', { scorecard_id: slug, applicants: APPLICANTS })
-    expect(successOf(guide, ScorecardBatchResult).results).toMatchObject(expected)
+    expect(expectSuccess(guide, ScorecardBatchResult).results).toMatchObject(expected)
   })
 
-  test('only the champion warns', async () => {
+  test('only the champion warns, and not of what a challenger knows', async () => {
     const { warnings } = await team.score(slug, { income: 1, home: 'tent', age: 99, pet: 1 })
     expect(warnings.map(({ variable }: { variable: string }) => variable)).toEqual([
-      ...['home', 'age', 'pet'],
+      ...['home', 'pet'],
     ])
     const { results } = await team.scoreBatch(slug, [{ income: 1, home: 'own' }])
     expect(results[0].warnings).toEqual([])
   })
 
-  // docs/decisions.md 4.5: in shadow mode strict mode asks the champion alone.
-  test('strict mode asks only the champion', async () => {
+  // docs/decisions.md 4.5: what only a shadow model misses refuses nothing.
+  test('strict mode misses only what the champion misses, and takes what a challenger knows', async () => {
     const strict = { strict_mode: true }
     const complete = { income: 1, home: 'own' }
     const answer = await team.score(slug, { ...complete, ...strict })
-    expect(answer.shadow_scores).toEqual(shadowsOf(complete))
+    expect(answer.shadow_scores).toEqual(readShadows(complete))
     await team.scoreBatch(slug, [complete], strict)
-    const wide = await team.ask(slug, { ...complete, ...strict, age: 20 })
-    expect(refusalOf(wide)).toMatchObject({
-      status: 422,
-      error: 'strict_mode_violation',
-      details: [{ path: 'age' }],
-    })
+    const wide = { ...complete, age: 20 }
+    const known = await team.score(slug, { ...wide, ...strict })
+    expect(known.warnings).toEqual([])
+    expect(known.shadow_scores).toEqual(readShadows(wide))
+    const { results } = await team.scoreBatch(slug, [wide], strict)
+    expect(results[0].shadow_scores).toEqual(readShadows(wide))
+    for (const [name, value] of Object.entries({ pet: 1, age: 'old', toString: {} })) {
+      const refused = await team.ask(slug, { ...complete, ...strict, [name]: value })
+      expect(formatRefusal(refused)).toMatchObject({
+        status: 422,
+        error: 'strict_mode_violation',
+        details: [{ path: name }],
+      })
+    }
   })
 
   // The caller is not at fault for a value that only a challenger can't take.
@@ -143,12 +161,12 @@ describe.each(backends)('on $name', (backend) => {
     const applicant = { income: 1, home: 'own', age: true }
     const { score, shadow_scores } = await team.score(slug, applicant)
     expect(score).toBe(scoredBy(champion, applicant).score)
-    const others = shadowsOf({ income: 1, home: 'own' }).filter((_, index) => index !== 1)
+    const others = readShadows({ income: 1, home: 'own' }).filter((_, index) => index !== 1)
     expect(shadow_scores).toEqual(others)
     const { results } = await team.scoreBatch(slug, [{ income: 1, home: 'own' }, applicant])
-    expect(results[0].shadow_scores).toEqual(shadowsOf({ income: 1, home: 'own' }))
+    expect(results[0].shadow_scores).toEqual(readShadows({ income: 1, home: 'own' }))
     expect(results[1].shadow_scores).toEqual(others)
-    expect(outcomeOf(await team.ask(slug, { income: true }))).toBe('400 invalid_request')
+    expect(findOutcome(await team.ask(slug, { income: true }))).toBe('400 invalid_request')
   })
 
   test('without active challengers, and in a live split, there is no shadow_scores', async () => {

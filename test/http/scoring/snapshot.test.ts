@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Database } from '../../../src/platform/db/client.ts'
 import { models } from '../../../src/tables/models.ts'
 import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
@@ -8,9 +8,6 @@ import { ManualClock } from '../../support/start/manual-clock.ts'
 import { withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
-
-// Whole services are started and ended within tests, on a machine that does other things too.
-vi.setConfig({ testTimeout: 120_000 })
 
 const applicant = { income: 1 }
 const TTL_SEC = 60

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Deployment } from '../../../schemas/deployments.ts'
 import { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
 import { card, categorical, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
+import { expectSuccess, findOutcome, formatRefusal } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
@@ -77,7 +77,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     ],
   ])('strict mode refuses %s, and lists each', async (_, applicant, details) => {
     for (const [place, response] of Object.entries(await singles(applicant))) {
-      expect(refusalOf(response)).toEqual(violation(details(place)))
+      expect(formatRefusal(response)).toEqual(violation(details(place)))
     }
   })
 
@@ -92,7 +92,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
       { id: 'last', ...complete },
     ]
     for (const [name, response] of Object.entries(await batches(records))) {
-      expect(refusalOf(response)).toEqual(
+      expect(formatRefusal(response)).toEqual(
         violation([
           at(`${name}[1].age`, missing, { index: 1, id: 'second' }),
           at(`${name}[1].pet`, unknown, { index: 1, id: 'second' }),
@@ -135,23 +135,55 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   test('without strict mode the same applicants are scored', async () => {
     const single = await post(`/v1/score/${slug}`, { pet: 1 })
-    expect(successOf(single, ScoreResult).score).toBe(106)
+    expect(expectSuccess(single, ScoreResult).score).toBe(106)
     const batch = await post(`/v1/score/${slug}/batch`, { records: [{ pet: 1 }] })
-    expect(successOf(batch, ScoreBatchResult).results[0].score).toBe(106)
+    expect(expectSuccess(batch, ScoreBatchResult).results[0].score).toBe(106)
   })
 
   // docs/decisions.md 2.3: what can't be read is told before what is not wanted.
-  test('an impossible value is 400 even where strict mode is violated, in any record', async () => {
-    for (const response of Object.values(await singles({ income: true, pet: 1 }))) {
-      expect(outcomeOf(response)).toBe('400 invalid_request')
+  test('an impossible value of a category is 400 even where strict mode is violated, in any record', async () => {
+    for (const response of Object.values(await singles({ home: true, pet: 1 }))) {
+      expect(findOutcome(response)).toBe('400 invalid_request')
     }
-    const records = [{ pet: 1 }, complete, { ...complete, age: [] }]
+    const records = [{ pet: 1 }, complete, { ...complete, home: [] }]
     for (const [name, response] of Object.entries(await batches(records))) {
-      expect(refusalOf(response)).toMatchObject({
+      expect(formatRefusal(response)).toMatchObject({
         status: 400,
         error: 'invalid_request',
-        details: [{ path: `${name}[2].age`, index: 2, id: null }],
+        details: [{ path: `${name}[2].home`, index: 2, id: null }],
       })
+    }
+  })
+
+  // A number sent as text would be scored as one that meets no bin: another decision, in silence.
+  test.each([
+    ['a text', '40'],
+    ['an empty text', ''],
+    ['a boolean', true],
+    ['an object', {}],
+    ['an array', [40]],
+  ])('%s where the feature is numeric is refused with its path', async (what, value) => {
+    const applicant = { ...complete, age: value }
+    const type = what.split(' ').at(-1)
+    const message = expect.stringContaining(`takes no ${type}`)
+    for (const [place, response] of Object.entries(await singles(applicant))) {
+      expect(formatRefusal(response)).toMatchObject(violation([at(`${place}age`, message)]))
+    }
+    for (const [name, response] of Object.entries(await batches([complete, applicant]))) {
+      const details = [at(`${name}[1].age`, message, { index: 1, id: null })]
+      expect(formatRefusal(response)).toMatchObject(violation(details))
+    }
+  })
+
+  test('without strict mode such a text matches no bin and warns, and a boolean is 400', async () => {
+    for (const response of Object.values(await singles({ ...complete, age: '40' }, false))) {
+      expect(findOutcome(response)).toBe('200')
+      expect(response.json().warnings).toMatchObject([
+        { type: 'no_bin_match', variable: 'age', value: '40' },
+      ])
+    }
+    for (const response of Object.values(await singles({ ...complete, age: true }, false))) {
+      expect(findOutcome(response)).toBe('400 invalid_request')
     }
   })
 
@@ -160,7 +192,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const setStrict = async (isStrict: boolean) => {
       const url = `/v1/deployments/${slug}`
       const body = { strict_mode: isStrict }
-      successOf(await service.call({ method: 'PATCH', url, token: owner, body }), Deployment)
+      expectSuccess(await service.call({ method: 'PATCH', url, token: owner, body }), Deployment)
     }
     const outcomes = async (applicant: object) => {
       const answers: string[] = []
@@ -169,9 +201,9 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
           ...Object.values(await singles(applicant, strictMode)),
           ...Object.values(await batches([complete, applicant], strictMode)),
         ]
-        answers.push(...all.map(outcomeOf))
+        answers.push(...all.map(findOutcome))
       }
-      answers.unshift(outcomeOf(await post(`/v1/score/${slug}`, applicant)))
+      answers.unshift(findOutcome(await post(`/v1/score/${slug}`, applicant)))
       return answers
     }
     const refused = '422 strict_mode_violation'
@@ -198,7 +230,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     async (value) => {
       const answers = { ...(await singles(complete, value)), ...(await batches([complete], value)) }
       for (const response of Object.values(answers)) {
-        expect(refusalOf(response)).toMatchObject({
+        expect(formatRefusal(response)).toMatchObject({
           status: 400,
           error: 'invalid_request',
           details: [{ path: 'strict_mode' }],
@@ -212,11 +244,11 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     const records = Array.from({ length: 1000 }, (_, id) => ({ id, a: 1, b: 1, c: 1, d: 1 }))
     const [response] = Object.values(await batches(records))
     if (response === undefined) throw new Error('no batch was sent')
-    const { status, details } = refusalOf(response)
+    const { status, details } = formatRefusal(response)
     expect(status).toBe(422)
     expect(details).toHaveLength(7_000)
     const wide = records.map((record) => ({ ...record, e: 1, f: 1, g: 1, h: 1 }))
-    const more = refusalOf((await batches(wide)).records)
+    const more = formatRefusal((await batches(wide)).records)
     expect(more.details).toHaveLength(10_001)
     expect(more.details?.at(-1)?.message).toContain('1000 more')
   })

@@ -6,7 +6,7 @@ import {
   ScoreResult,
 } from '../../../schemas/scoring.ts'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
-import { refusalOf, successOf } from '../../support/expect/answers.ts'
+import { expectSuccess, formatRefusal } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
@@ -63,7 +63,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   async function outcomeFor(feature: keyof typeof complete, valueText: string) {
     const { [feature]: _, ...others } = complete
     const body = `{${JSON.stringify(feature)}:${valueText},${JSON.stringify(others).slice(1)}`
-    const { contributions, warnings } = successOf(await postSingle(body), ScoreResult)
+    const { contributions, warnings } = expectSuccess(await postSingle(body), ScoreResult)
     return [contributions[feature], warnings]
   }
 
@@ -126,15 +126,18 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   test.each(Object.keys(complete))('%s left out scores as null does', async (feature) => {
     const absent = Object.entries(complete).filter(([name]) => name !== feature)
     const [one, other] = [
-      successOf(await postSingle(Object.fromEntries(absent)), ScoreResult),
-      successOf(await postSingle({ ...complete, [feature]: null }), ScoreResult),
+      expectSuccess(await postSingle(Object.fromEntries(absent)), ScoreResult),
+      expectSuccess(await postSingle({ ...complete, [feature]: null }), ScoreResult),
     ]
     expect(one.contributions).toEqual(other.contributions)
     expect([one.score, one.warnings]).toEqual([other.score, []])
   })
 
   test('a name in another case or with white space is an unknown variable', async () => {
-    const body = successOf(await postSingle({ ...complete, Income: 1, 'income ': 1 }), ScoreResult)
+    const body = expectSuccess(
+      await postSingle({ ...complete, Income: 1, 'income ': 1 }),
+      ScoreResult,
+    )
     expect(body.warnings).toEqual([unknownVariable('Income'), unknownVariable('income ')])
   })
 
@@ -163,14 +166,16 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
         const applicant = `{"id":7,"unheard of":${value},"${feature}":${value}}`
         const list = `[{},${applicant},{"id":"x"}]`
         const at = { index: 1, id: 7 }
-        expect(refusalOf(await postSingle(applicant))).toEqual(detail(feature))
-        expect(refusalOf(await postBatch(`{"records":${list}}`))).toEqual(
+        expect(formatRefusal(await postSingle(applicant))).toEqual(detail(feature))
+        expect(formatRefusal(await postBatch(`{"records":${list}}`))).toEqual(
           detail(`records[1].${feature}`, at),
         )
         const one = `{"scorecard_id":"${slug}","applicant":${applicant}}`
-        expect(refusalOf(await post('/api/v1/score', one))).toEqual(detail(`applicant.${feature}`))
+        expect(formatRefusal(await post('/api/v1/score', one))).toEqual(
+          detail(`applicant.${feature}`),
+        )
         const many = `{"scorecard_id":"${slug}","applicants":${list}}`
-        expect(refusalOf(await post('/api/v1/score/batch', many))).toEqual(
+        expect(formatRefusal(await post('/api/v1/score/batch', many))).toEqual(
           detail(`applicants[1].${feature}`, at),
         )
       }
@@ -179,7 +184,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   test('all impossible values are reported at once, in the order of records and of the spec', async () => {
     const records = [{ id: 'a', age: true, income: [] }, {}, { home: {}, extra: {} }]
-    const refusal = refusalOf(await postBatch({ records }))
+    const refusal = formatRefusal(await postBatch({ records }))
     expect(refusal.details).toEqual([
       { path: 'records[0].income', message: expect.any(String), index: 0, id: 'a' },
       { path: 'records[0].age', message: expect.any(String), index: 0, id: 'a' },
@@ -191,7 +196,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     'an unknown variable only warns, whatever it holds: %s',
     async (value) => {
       const body = `{"extra":${value},${JSON.stringify(complete).slice(1)}`
-      const { warnings, contributions } = successOf(await postSingle(body), ScoreResult)
+      const { warnings, contributions } = expectSuccess(await postSingle(body), ScoreResult)
       expect(warnings).toEqual([unknownVariable('extra')])
       expect(Object.keys(contributions)).toEqual(spec.features.map(({ name }) => name))
     },
@@ -208,9 +213,9 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   ]
   // Programs show the first warning; its place must not depend on how the request was put together.
   test('warnings come in the order of the spec, then unknown variables in that of the request', async () => {
-    expect(successOf(await postSingle(odd), ScoreResult).warnings).toEqual(oddWarnings)
+    expect(expectSuccess(await postSingle(odd), ScoreResult).warnings).toEqual(oddWarnings)
     const reversed = Object.fromEntries(Object.entries(odd).toReversed())
-    const { warnings } = successOf(await postSingle(reversed), ScoreResult)
+    const { warnings } = expectSuccess(await postSingle(reversed), ScoreResult)
     expect(warnings).toEqual([
       ...oddWarnings.slice(0, 4),
       unknownVariable('apple'),
@@ -220,14 +225,14 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   // In the single form, callers know what they did not send.
   test('a single result tells of no missing feature, even beside other warnings', async () => {
-    const body = successOf(await postSingle({ extra: 1, home: null, code: 'x' }), ScoreResult)
+    const body = expectSuccess(await postSingle({ extra: 1, home: null, code: 'x' }), ScoreResult)
     expect(body.warnings).toEqual([noBinMatch('code', 'x'), unknownVariable('extra')])
   })
 
   // In a batch nobody looks at single answers, so what was missing must be countable afterwards.
   test('a batch also tells of missing features, as texts in their place in the spec', async () => {
     const records = [odd, { extra: 1, home: null, code: 'x' }, complete, {}]
-    const { results } = successOf(await postBatch({ records }), ScoreBatchResult)
+    const { results } = expectSuccess(await postBatch({ records }), ScoreBatchResult)
     expect(results.map(({ warnings }: { warnings: unknown }) => warnings)).toEqual([
       oddWarnings,
       [
@@ -261,15 +266,15 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
         missing.some((feature) => feature.name === name) ||
         (applicant as Record<string, unknown>)[name] === null
       const lists = await Promise.all([
-        postSingle(applicant).then((response) => successOf(response, ScoreResult).warnings),
+        postSingle(applicant).then((response) => expectSuccess(response, ScoreResult).warnings),
         post('/api/v1/score', { scorecard_id: slug, applicant }).then(
-          (response) => successOf(response, ScorecardScoreResult).warnings,
+          (response) => expectSuccess(response, ScorecardScoreResult).warnings,
         ),
         postBatch({ records: [complete, { id: 'a', ...applicant }] }).then(
-          (response) => successOf(response, ScoreBatchResult).results[1].warnings,
+          (response) => expectSuccess(response, ScoreBatchResult).results[1].warnings,
         ),
         post('/api/v1/score/batch', { scorecard_id: slug, applicants: [applicant] }).then(
-          (response) => successOf(response, ScorecardBatchResult).results[0].warnings,
+          (response) => expectSuccess(response, ScorecardBatchResult).results[0].warnings,
         ),
       ])
       for (const [position, warnings] of lists.entries()) {
@@ -285,12 +290,12 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   test('what stands beside the features in one form of body is a variable in the others', async () => {
     const reserved = { ...complete, id: 1, strict_mode: false }
-    const single = successOf(await postSingle(reserved), ScoreResult)
+    const single = expectSuccess(await postSingle(reserved), ScoreResult)
     expect(single.warnings).toEqual([unknownVariable('id')])
-    const batch = successOf(await postBatch({ records: [reserved] }), ScoreBatchResult)
+    const batch = expectSuccess(await postBatch({ records: [reserved] }), ScoreBatchResult)
     expect(batch.results[0].warnings).toEqual([unknownVariable('strict_mode')])
     const guide = await post('/api/v1/score', { scorecard_id: slug, applicant: reserved })
-    expect(successOf(guide, ScorecardScoreResult).warnings).toEqual([
+    expect(expectSuccess(guide, ScorecardScoreResult).warnings).toEqual([
       unknownVariable('id'),
       unknownVariable('strict_mode'),
     ])
@@ -298,7 +303,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   // RFC 8259 leaves it open which one counts; a program must be able to rely on one of them.
   test('of a feature that stands twice in the body, the last value counts', async () => {
-    const body = successOf(await postSingle('{"income":5,"income":25}'), ScoreResult)
+    const body = expectSuccess(await postSingle('{"income":5,"income":25}'), ScoreResult)
     expect(body.contributions.income).toBe(4)
   })
 })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
-const SAMPLE = new URL('../../../src/demo/german-credit/', import.meta.url)
+const SAMPLE = new URL('../../../src/cli/demo/german-credit/', import.meta.url)
 const spec = JSON.parse(readFileSync(new URL('spec.json', SAMPLE), 'utf8'))
 const [first] = JSON.parse(readFileSync(new URL('applicants.json', SAMPLE), 'utf8'))
 
@@ -38,17 +38,17 @@ describe.each(backends)('on $name', (backend) => {
       { url: '/api/v1/score', body: { scorecard_id: slug, applicant } },
       { url: '/api/v1/score/batch', body: { scorecard_id: slug, applicants: [applicant] } },
     ]
-    const before = statements.length
     expect(
       (await service.call({ ...calls[0], url: `/v1/score/${slug}`, token: key })).statusCode,
     ).toBe(200)
-    expect(statements.length, 'the first score reads key, deployment and model').toBe(before + 3)
+    // Key, deployment and model are in memory now, if they were not announced before.
+    const before = statements.length
 
     for (const call of calls) {
       for (let round = 0; round < 25; round++) {
         expect((await service.call({ ...call, token: key })).statusCode).toBe(200)
       }
     }
-    expect(statements.length).toBe(before + 3)
+    expect(statements.length).toBe(before)
   })
 })

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { reportOf } from '../../../src/cli/export.ts'
+import { makeReport } from '../../../src/cli/export.ts'
 import { exportProgram, readCommandLine } from '../../../src/cli/export-usage.ts'
 
 const call = 'scoreline export'
 const none = { call, open: () => Promise.reject(new Error('no database must be opened')) }
-const SPEC = 'src/demo/german-credit/spec.json'
+const SPEC = 'src/cli/demo/german-credit/spec.json'
 
 // An operator in a hurry has the help and nothing else.
 test('the help has each option and value, in lines that fit a terminal', async () => {
-  const { code, stdout, stderr } = await reportOf(['--help'], none)
+  const { code, stdout, stderr } = await makeReport(['--help'], none)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const { flags } of exportProgram(call).options) expect(stdout).toContain(flags)
   for (const word of ['postgresql', 'snowflake', 'as_is', 'pmml', 'Exit code: 0 ']) {
@@ -53,7 +53,7 @@ describe('wrong usage', () => {
     ],
     [['--spec', 's', '--column-case', 'title'], /--column-case must be one of as_is/],
   ])('%j exits with 2 and says why', async (args, reason) => {
-    const { code, stdout, stderr } = await reportOf(args, none)
+    const { code, stdout, stderr } = await makeReport(args, none)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toMatch(reason)
     expect(stderr).toContain('scoreline export --help')
@@ -61,7 +61,7 @@ describe('wrong usage', () => {
 })
 
 test('the spec of a file comes out byte by byte, without a database', async () => {
-  const { code, stdout } = await reportOf(['--spec', SPEC], none)
+  const { code, stdout } = await makeReport(['--spec', SPEC], none)
   expect([code, JSON.parse(stdout).name]).toEqual([0, 'German credit'])
 })
 
@@ -74,7 +74,7 @@ test.each<[string[], RegExp]>([
     /^The export has 2 faults\.\n {2}table has an empty name\n {2}key "pd" is a column of the result/,
   ],
 ])('%j exits with 1 and every reason', async (args, reason) => {
-  const { code, stdout, stderr } = await reportOf(args, none)
+  const { code, stdout, stderr } = await makeReport(args, none)
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toMatch(reason)
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { ImportRequest } from '../../../schemas/import.ts'
-import { reportOf } from '../../../src/cli/import.ts'
+import { makeReport } from '../../../src/cli/import.ts'
 import { readImportLine } from '../../../src/cli/import-options.ts'
 import { importProgram } from '../../../src/cli/import-program.ts'
 import type { Report } from '../../../src/cli/report.ts'
@@ -19,9 +19,9 @@ const call = 'scoreline import'
 const context = { call, token: undefined }
 
 const run = (file: string, ...args: string[]): Promise<Report> =>
-  reportOf([FOLDER + file, ...args], context)
+  makeReport([FOLDER + file, ...args], context)
 
-function lineOf(...args: string[]) {
+function formatLine(...args: string[]) {
   const request = readImportLine(args, call)
   return request.kind === 'import' ? request.line : expect.fail('the arguments ask for help')
 }
@@ -55,16 +55,18 @@ test('the verdict says first that probabilities were not checked, and what to ch
   const rows = fixture('wrong-sample.csv').toString().split('\n')
   const folder = await mkdtemp(join(tmpdir(), 'scoreline-import-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const sampleOf = async (name: string, pd: string | null) => {
+  const readSample = async (name: string, pd: string | null) => {
     const [heading, first] = rows
     const text = pd === null ? `${heading}\n${first}\n` : `${heading},pd\n${first},${pd}\n`
     await writeFile(join(folder, name), text)
     return join(folder, name)
   }
-  const unchecked = await run('scorecardpy.csv', ...card, await sampleOf('a.csv', null))
+  const unchecked = await run('scorecardpy.csv', ...card, await readSample('a.csv', null))
   expect(unchecked.code).toBe(0)
-  expect(unchecked.stderr).toMatch(/^AGREES IN SCORES, PROBABILITIES NOT CHECKED: .*no column pd/)
-  const wrong = await run('scorecardpy.csv', ...card, await sampleOf('b.csv', '0.5'))
+  expect(unchecked.stderr).toMatch(
+    /^AGREES IN SCORES, PROBABILITIES NOT CHECKED, 41 OF 55 BINS NOT REACHED: .*no column pd/,
+  )
+  const wrong = await run('scorecardpy.csv', ...card, await readSample('b.csv', '0.5'))
   expect(wrong.code).toBe(1)
   expect(wrong.stderr).toMatch(
     /^DIFFERS: 1 of 1 applicants differ: 1 in the probability of default/,
@@ -74,7 +76,7 @@ test('the verdict says first that probabilities were not checked, and what to ch
 })
 
 test('a number below 0 is a value, as any number is', () => {
-  const line = lineOf('a.csv', '--intercept', '-2.9', '--pdo', '-20', '--base-points', '-.5')
+  const line = formatLine('a.csv', '--intercept', '-2.9', '--pdo', '-20', '--base-points', '-.5')
   expect(line.body).toMatchObject({ intercept: -2.9, base_points: -0.5, scaling: { pdo: -20 } })
 })
 
@@ -128,7 +130,7 @@ test('rows that differ are shown by feature and bin with both values, and end wi
 })
 
 test('the help names every option', async () => {
-  const { code, stdout } = await reportOf(['--help'], context)
+  const { code, stdout } = await makeReport(['--help'], context)
   expect(code).toBe(0)
   for (const name of Object.keys(ImportRequest.properties)) {
     const option = {
@@ -161,7 +163,7 @@ test.each([
   [['a', '--register', 'service'], '--register must be the URL of the service'],
   [['a', '--comma-category', 'b', '--no-comma-categories'], 'exclude each other'],
 ])('%j is wrong usage', async (args, reason) => {
-  const { code, stdout, stderr } = await reportOf(args, context)
+  const { code, stdout, stderr } = await makeReport(args, context)
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toContain(reason)
   expect(stderr).toContain('See: scoreline import --help')
@@ -184,7 +186,7 @@ test('the report names a file that does not exist', async () => {
 
 test('options become what the API takes', () => {
   const args = ['a/card.csv', '--no-comma-categories', '--rename', 'g1=age', '--tolerance', '0.5']
-  const line = lineOf(...args, '--check', 's.csv', '--no-specials', '--rate', '4')
+  const line = formatLine(...args, '--check', 's.csv', '--no-specials', '--rate', '4')
   expect(line.body).toEqual({
     name: 'card',
     comma_categories: [],

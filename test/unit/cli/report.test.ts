@@ -1,6 +1,6 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors'
 import { expect, test } from 'vitest'
-import { reportOf } from '../../../src/cli/admin.ts'
+import { makeReport } from '../../../src/cli/admin.ts'
 import type { CliServices } from '../../../src/cli/services.ts'
 
 const call = 'scoreline admin'
@@ -14,7 +14,7 @@ test.each([[[]], [['--json']]])(
     const open = async () => {
       throw new DrizzleQueryError('insert into users …', ['jane@lender.example', 'hash'], cause)
     }
-    const report = await reportOf(['team', 'list', ...flags], { call, open, readSecret })
+    const report = await makeReport(['team', 'list', ...flags], { call, open, readSecret })
     expect(report).toMatchObject({ code: 1, stdout: '' })
     expect(report.stderr).toMatch(
       /statement failed: could not extend file: No space left on device/,
@@ -33,10 +33,10 @@ test('the database is closed after a command that fails, and not opened for wron
     calls.push('open')
     return services as CliServices
   }
-  const report = await reportOf(['team', 'list'], { call, open, readSecret })
+  const report = await makeReport(['team', 'list'], { call, open, readSecret })
   expect(report).toEqual({ code: 1, stdout: '', stderr: 'It broke.\n' })
   expect(calls).toEqual(['open', 'close'])
-  expect((await reportOf(['team', 'burn'], { call, open, readSecret })).code).toBe(2)
-  expect((await reportOf(['--help'], { call, open, readSecret })).code).toBe(0)
+  expect((await makeReport(['team', 'burn'], { call, open, readSecret })).code).toBe(2)
+  expect((await makeReport(['--help'], { call, open, readSecret })).code).toBe(0)
   expect(calls).toEqual(['open', 'close'])
 })

@@ -8,7 +8,7 @@ const create = ['user', 'create', '--team', 't', '--email', 'e', '--password', '
 
 const read = (args: readonly string[]) => readArguments(adminProgram(CALL), args)
 
-function refusalOf(args: readonly string[]): UsageError {
+function formatRefusal(args: readonly string[]): UsageError {
   try {
     read(args)
   } catch (error) {
@@ -18,13 +18,13 @@ function refusalOf(args: readonly string[]): UsageError {
   return expect.fail(`${args.join(' ')} was accepted`)
 }
 
-function pageOf(...args: string[]): string {
+function makePage(...args: string[]): string {
   const request = read([...args, '--help'])
   return request.kind === 'help' ? request.text : expect.fail('there is no page')
 }
 
 /** The arguments as the program understands them. */
-function runOf(args: readonly string[]) {
+function readRun(args: readonly string[]) {
   const request = read(args)
   if (request.kind === 'help') return expect.fail('the arguments ask for help')
   const { command, values } = request
@@ -34,7 +34,7 @@ function runOf(args: readonly string[]) {
 describe('the help', () => {
   // An operator in a hurry has the help and nothing else.
   test.each(COMMANDS)('of $name has each option, its value, and the exit codes', (command) => {
-    const page = pageOf(...command.name.split(' '))
+    const page = makePage(...command.name.split(' '))
     for (const { flags, description } of command.options) {
       expect(page).toContain(`  ${flags} `)
       expect(page.replaceAll(/\s+/g, ' ')).toContain(description)
@@ -49,7 +49,7 @@ describe('the help', () => {
   })
 
   test('of the program has each command and the variables that name the database', () => {
-    const page = pageOf()
+    const page = makePage()
     for (const { name, summary } of COMMANDS) {
       expect(page).toContain(`  ${name} `)
       expect(page).toContain(summary)
@@ -60,7 +60,7 @@ describe('the help', () => {
   })
 
   test('has no line that is wider than a terminal', () => {
-    const pages = [pageOf(), ...COMMANDS.map(({ name }) => pageOf(...name.split(' ')))]
+    const pages = [makePage(), ...COMMANDS.map(({ name }) => makePage(...name.split(' ')))]
     for (const line of pages.flatMap((page) => page.split('\n'))) {
       // The lines to copy are as long as the command is.
       if (!line.includes(CALL)) expect(line.length, line).toBeLessThanOrEqual(100)
@@ -70,13 +70,13 @@ describe('the help', () => {
   test.each([['--help'], ['-h'], ['nothing', 'known', '--help'], ['--json', '-h']])(
     'of the program is what %s %s %s asks for',
     (...args) => {
-      expect(read(args.filter(Boolean))).toEqual({ kind: 'help', text: pageOf() })
+      expect(read(args.filter(Boolean))).toEqual({ kind: 'help', text: makePage() })
     },
   )
 
   test('of a group lists its commands alone', () => {
-    expect(pageOf('team')).toContain('  team create ')
-    expect(pageOf('team')).not.toContain('  user create ')
+    expect(makePage('team')).toContain('  team create ')
+    expect(makePage('team')).not.toContain('  user create ')
   })
 })
 
@@ -88,17 +88,17 @@ describe('a command line', () => {
       ['key', 'set-limit', '--per-minute=5', 'key_1', '--json'],
       ['--json', 'key', 'set-limit', '--per-minute', '5', '--', 'key_1'],
     ]) {
-      expect(runOf(args)).toMatchObject({ name: 'key set-limit', values })
+      expect(readRun(args)).toMatchObject({ name: 'key set-limit', values })
     }
   })
 
   test('passes values as they are: a dash, an empty text, white space, other scripts', () => {
     for (const password of ['-', '', ' a b ', 'пароль "\\ $HOME']) {
       const args = ['user', 'reset-password', '--email', 'e', '--password', password]
-      expect(runOf(args).values).toMatchObject({ password })
+      expect(readRun(args).values).toMatchObject({ password })
     }
     const dashed = ['user', 'reset-password', '--email', 'e', '--password=-x']
-    expect(runOf(dashed).values).toMatchObject({ password: '-x' })
+    expect(readRun(dashed).values).toMatchObject({ password: '-x' })
   })
 
   test.each<[string[], string, string]>([
@@ -108,7 +108,7 @@ describe('a command line', () => {
     [['team', 'destroy'], "unknown command 'destroy'", ' team'],
     [['list', 'team'], "unknown command 'list'", ''],
   ])('%j has no command, and the refusal names the help', (args, message, group) => {
-    const error = refusalOf(args)
+    const error = formatRefusal(args)
     expect(error.message).toBe(message)
     expect(error.help).toBe(`scoreline admin${group} --help`)
   })
@@ -120,7 +120,10 @@ describe('a command line', () => {
     [['user', 'list'], "required option '--team <TEAM_ID>' not specified"],
     [['user', 'list', '--team'], "option '--team <TEAM_ID>' argument missing"],
     [['user', 'list', '--team', 'a', '--team', 'b'], '--team is given more than once'],
-    [[...create, 'root'], '--role must be one of owner, admin, lead_modeler, modeler, viewer'],
+    [
+      [...create, 'root'],
+      '--role must be one of owner, admin, lead_modeler, modeler, auditor, viewer',
+    ],
     [[...create, 'OWNER'], '--role must be one of'],
     [[...create, ''], '--role must be one of'],
     [['key', 'revoke'], "missing required argument 'KEY_ID'"],
@@ -133,7 +136,7 @@ describe('a command line', () => {
     [['user', 'reset-password', '--email', 'e', '--password', '-x'], 'write --password=-x for'],
     [['user', 'reset-password', '--email', 'e', '--password', '--json'], '--password has no value'],
   ])('%j is wrong usage, and the refusal names the help of the command', (args, message) => {
-    const error = refusalOf(args)
+    const error = formatRefusal(args)
     expect(error.message).toContain(message)
     expect(error.message).not.toContain('\n')
     expect(error.help).toBe(`scoreline admin ${args.slice(0, 2).join(' ')} --help`)
@@ -141,7 +144,7 @@ describe('a command line', () => {
 
   // A password with a typing error in its option must not stand in a log of standard error.
   test('is refused without the value of an unknown option', () => {
-    const { message } = refusalOf(['user', 'list', '--team', 't', '--pasword=hidden'])
+    const { message } = formatRefusal(['user', 'list', '--team', 't', '--pasword=hidden'])
     expect(message).toBe("unknown option '--pasword'")
   })
 })

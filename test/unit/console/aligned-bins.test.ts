@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest'
-import { alignedBins } from '../../../src/console/page/aligned-bins.ts'
-import { bandTable, csvOf } from '../../../src/console/page/csv.ts'
-import { marksOf, marksWithin } from '../../../src/console/page/marks.ts'
-import type { Feature, HistoryChange } from '../../../src/console/page/types.ts'
+import { alignedBins } from '../../../src/console/app/pages/versions/aligned-bins.ts'
 import { card } from '../../support/cards/cards.ts'
 import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
 
@@ -82,110 +79,8 @@ test('the points beside each other are those that scoring gives', () => {
 })
 
 /** What a text gets; `Missing` is a missing value. */
-function scored(feature: Feature, text: string): number {
-  const bins = feature.bins.map(({ range, value, points }) => ({
-    points,
-    ...(range !== undefined && { range }),
-    ...(value !== undefined && { value }),
-  }))
-  const spec = card([{ name: feature.name, type: feature.type, bins }], { base_points: 0 })
+function scored(feature: ReturnType<typeof categorical>, text: string): number {
+  const spec = card([feature], { base_points: 0 })
   const value = text === 'Missing' ? null : text
   return evaluateNaively(spec, { [feature.name]: value }).score
 }
-
-// A spreadsheet runs what begins like a formula.
-test('a table is saved as CSV with numbers in full, and no text is a formula', () => {
-  const text = csvOf(
-    ['name', 'share'],
-    [
-      ['a "b", c', 0.1 + 0.2],
-      ['=1+1', null],
-    ],
-  )
-  expect(text).toBe(`name,share\r\n"a ""b"", c",0.30000000000000004\r\n'=1+1,\r\n`)
-})
-
-test('score bands are saved with the model, the period and the number they stand on', () => {
-  const band = { min: 480, max: 500, n: 3, share: 0.75, mean_pd: 0.1, expected_bads: 0.3 }
-  const { head, rows } = bandTable({
-    model_id: 'mod_1',
-    model_version: '2.0',
-    from: '2026-10-01T00:00:00.000Z',
-    to: null,
-    dedupe: 'last',
-    n: 4,
-    cutoffs: [],
-    bands: [band],
-    grades: [],
-  })
-  expect(csvOf(head, rows)).toBe(
-    'model_version,from,to,n,min,max,applicants,share,mean_pd,expected_bads\r\n' +
-      '2.0,2026-10-01T00:00:00.000Z,,4,480,500,3,0.75,0.1,0.3\r\n',
-  )
-})
-
-let minutes = 0
-const change = (kind: HistoryChange['kind'], rest: Partial<HistoryChange> = {}): HistoryChange => ({
-  at: new Date(60_000 * minutes++).toISOString(),
-  kind,
-  champion_model_id: 'mod_1',
-  champion_version: '2.0',
-  shadow_mode: false,
-  is_active: true,
-  challengers: [],
-  verdict: null,
-  ...rest,
-})
-
-test('promotions, shares, rollbacks and verdicts are marks; a new name is none', () => {
-  const challengers = [{ model_id: 'mod_2', version: '3.0', traffic_pct: 10 }]
-  const marks = marksOf({
-    deployment_id: 'dep_1',
-    changes: [
-      change('create'),
-      change('update'),
-      change('promote'),
-      change('rollback'),
-      change('update_traffic', { challengers }),
-      change('add_challenger', { challengers, shadow_mode: true }),
-      change('stability_verdict', { verdict: 'major_shift' }),
-    ],
-  })
-  expect(marks.map(({ text }) => text)).toEqual([
-    '2.0 promoted',
-    'rolled back to 2.0',
-    'shares: 3.0 10 %',
-    'in shadow: 3.0',
-    'verdict: major shift',
-  ])
-  const [first] = marks
-  expect(marksWithin(marks, first?.atSec ?? 0, 1e9)).toHaveLength(5)
-  expect(marksWithin(marks, 0, (first?.atSec ?? 0) - 1)).toEqual([])
-})
-
-test('changes within a minute are one mark', () => {
-  const at = '2026-01-02T00:00:00.000Z'
-  const marks = marksOf({
-    deployment_id: 'dep_1',
-    changes: [
-      change('toggle_shadow', { at, shadow_mode: true }),
-      change('promote', { at: '2026-01-02T00:00:59.000Z' }),
-      change('rollback', { at: '2026-01-02T00:01:00.000Z' }),
-    ],
-  })
-  expect(marks.map(({ text }) => text)).toEqual(['shadow mode, 2.0 promoted', 'rolled back to 2.0'])
-})
-
-test('verdicts push no promotion out of a chart', () => {
-  const marks = marksOf({
-    deployment_id: 'dep_1',
-    changes: [
-      change('promote'),
-      ...Array.from({ length: 20 }, () => change('stability_verdict', { verdict: 'stable' })),
-    ],
-  })
-  const shown = marksWithin(marks, 0, 1e9)
-  expect(shown).toHaveLength(12)
-  expect(shown[0]?.text).toBe('2.0 promoted')
-  expect(shown.at(-1)).toBe(marks.at(-1))
-})

@@ -1,50 +1,49 @@
 import { expect, test } from 'vitest'
-import { drawnCurves, rangeAlong, timeTexts } from '../../../src/console/page/chart-data.ts'
-import { dayInUtc, signed, spanInUtc } from '../../../src/console/page/format.ts'
+import { makeCurve } from '../../../src/console/app/pages/cutoffs/curve.ts'
+import { bandPath, linearScale, linePath } from '../../../src/console/app/ui/chart/scale.ts'
 
-const DAY_SEC = 86_400
-const MONDAY_SEC = Date.parse('2026-11-16T00:00:00Z') / 1000
-
-test('the chart of intervals ends where the newest one does', () => {
-  const [first, last] = [MONDAY_SEC - 14 * DAY_SEC, MONDAY_SEC]
-  const end = last + 7 * DAY_SEC
-  expect(rangeAlong([first, last], { last, end })).toEqual([first, end])
-  expect(rangeAlong([last, last], { last, end })).toEqual([last, end])
+test('a scale has round ends around all values, also of one value and of none', () => {
+  expect(linearScale([0.003, 0.287], [0, 100]).ticks).toEqual([0, 0.1, 0.2, 0.3])
+  const single = linearScale([420], [0, 100])
+  expect([single.low <= 420, single.high >= 420]).toEqual([true, true])
+  expect(linearScale([], [0, 100]).ticks.length).toBeGreaterThan(1)
 })
 
-test('a part of a chart that a user chose stays', () => {
-  const chosen = [MONDAY_SEC - 7 * DAY_SEC, MONDAY_SEC - DAY_SEC] as const
-  expect(rangeAlong(chosen, { last: MONDAY_SEC, end: MONDAY_SEC + DAY_SEC })).toEqual(chosen)
+// A line across a week without applicants would show figures that nobody has seen.
+test('a line is interrupted where there is no value, and a band leaves it out', () => {
+  expect(
+    linePath([
+      [0, 1],
+      [1, null],
+      [2, 3],
+    ]),
+  ).toBe('M0.0 1.0M2.0 3.0')
+  expect(
+    bandPath([
+      [0, 0, 2],
+      [1, null, null],
+      [2, 1, 3],
+    ]),
+  ).toBe('M0.0 2.0L2.0 3.0L2.0 1.0L0.0 0.0Z')
 })
 
-test('a value without enough data is a hollow point beside the line', () => {
-  const sure = { name: 'age', values: [0.1, null, 0.2] }
-  const doubtful = [false, true, false]
-  expect(drawnCurves([sure, { name: 'Score', values: [0.02, 3, 0.01], doubtful }])).toEqual([
-    { ...sure, colour: 0, isHollow: false },
-    { name: 'Score', values: [0.02, null, 0.01], colour: 1, isHollow: false },
-    { name: 'Score, not enough data', values: [null, 3, null], colour: 1, isHollow: true },
+test('a bad rate is observed only as far as outcomes are known', () => {
+  const result = (cutoff: number, approval_rate: number) => ({
+    cutoff,
+    approval_rate,
+    approved: 0,
+    declined: 0,
+    mean_pd_approved: 0.1,
+    mean_pd_declined: null,
+    expected_bads_approved: null,
+    expected_bads_declined: null,
+  })
+  const band = { cum_count: 100, cum_bad: 10, min_score: 400, max_score: 700 }
+  const cutoffs = [result(300, 0.9), result(450, 0.4), result(400, 0.6)]
+  const points = makeCurve({ cutoffs } as never, [band] as never)
+  expect(points.map(({ cutoff, observed }) => [cutoff, observed])).toEqual([
+    [450, null],
+    [400, 0.1],
+    [300, null],
   ])
-})
-
-// West of Greenwich midnight in UTC is the evening before.
-test('a day of UTC has its own date, wherever the reader is', () => {
-  const days = [MONDAY_SEC, MONDAY_SEC + DAY_SEC]
-  expect(timeTexts(days, DAY_SEC, 'UTC')).toEqual(['16 Nov', '17 Nov'])
-  expect(timeTexts(days, DAY_SEC, 'America/New_York')).toEqual(['15 Nov', '16 Nov'])
-  expect(dayInUtc(MONDAY_SEC * 1000)).toBe('16 Nov 2026')
-  const monthMs = 30 * DAY_SEC * 1000
-  expect(spanInUtc(MONDAY_SEC * 1000, MONDAY_SEC * 1000 + monthMs)).toBe(
-    '16 Nov 2026 – 16 Dec 2026',
-  )
-})
-
-test('times of a day show the clock, and midnight the date', () => {
-  const hours = [MONDAY_SEC - 3_600, MONDAY_SEC, MONDAY_SEC + 30 * 60]
-  expect(timeTexts(hours, 1_800, 'UTC')).toEqual(['23:00', '16 Nov', '00:30'])
-  expect(timeTexts([MONDAY_SEC + 5], 5, 'UTC')).toEqual(['00:00:05'])
-})
-
-test('a difference that rounds to nothing has no sign', () => {
-  expect([-0.003, 0.003, -0.01, 0.01].map(signed)).toEqual(['0', '0', '−0.01', '+0.01'])
 })

@@ -3,21 +3,16 @@ import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../../../schemas/deployments.t
 import { IMPORT_TOOLS } from '../../../schemas/import.ts'
 import { Explanation } from '../../../schemas/reasons.ts'
 import { EventType } from '../../../schemas/webhooks.ts'
-import { DEPLOYERS, OWNER_OR_ADMIN, ROLES } from '../../../src/access/caller.ts'
-import { SIGN_ON_REFUSALS } from '../../../src/auth/oidc/refusals.ts'
-import {
-  EVENT_TYPES,
-  LISTED_BINS_MAX,
-  SHARE_MAX,
-  SHARE_MIN,
-  SIGN_ON_FAULTS,
-  TOOLS,
-} from '../../../src/console/page/contract.ts'
-import { deploys, manages, ROLES_BY_RANK } from '../../../src/console/page/format.ts'
+import { deploys, manages, ROLE_NAMES } from '../../../src/console/app/api/roles.ts'
+import { LISTED_BINS_MAX, SHARE_MAX, SHARE_MIN, TOOLS } from '../../../src/console/app/contract.ts'
+import { SIGN_ON_FAULTS } from '../../../src/console/app/pages/sign-in/faults.ts'
+import { EVENTS } from '../../../src/console/app/pages/webhooks/event-words.ts'
+import { DEPLOYERS, OWNER_OR_ADMIN, ROLES } from '../../../src/http/access/caller.ts'
+import { SIGN_ON_REFUSALS } from '../../../src/identity/auth/oidc/refusals.ts'
 
 // The page can't load the schemas, so that it writes some of their facts a second time.
 test('the console knows the roles of the service, in their order', () => {
-  expect(ROLES_BY_RANK).toEqual(ROLES)
+  expect(Object.keys(ROLE_NAMES)).toEqual(ROLES)
 })
 
 test.each([
@@ -37,7 +32,8 @@ test('the console offers each tool whose cards the service imports', () => {
 
 test('the console offers each type of event, but for that of tests', () => {
   const types = EventType.anyOf.map(({ const: type }) => type)
-  expect([...EVENT_TYPES, 'webhook.test']).toEqual(types)
+  const offered = EVENTS.flatMap(({ events }) => events.map(([type]) => type))
+  expect([...offered, 'webhook.test'].toSorted()).toEqual(types.toSorted())
 })
 
 test('the console has a sentence for each reason of a refused sign-on', () => {

@@ -1,12 +1,21 @@
 import { expect, test } from 'vitest'
-import { type ImportInputs, importOrderOf } from '../../../src/console/page/import-request.ts'
+import {
+  type ImportInputs,
+  makeImportOrder,
+} from '../../../src/console/app/pages/import/request.ts'
 
-function orderOf(inputs: Partial<ImportInputs>) {
-  return importOrderOf({ fields: {}, files: { card: 'a,b' }, ticked: new Set(), ...inputs })
+function findOrder(inputs: Partial<ImportInputs>) {
+  return makeImportOrder({
+    fields: {},
+    files: { card: 'a,b' },
+    ticked: new Set(),
+    grades: [],
+    ...inputs,
+  })
 }
 
-function bodyOf(inputs: Partial<ImportInputs>): unknown {
-  const { open, faults } = orderOf(inputs)
+function makeBody(inputs: Partial<ImportInputs>): unknown {
+  const { open, faults } = findOrder(inputs)
   expect(faults).toEqual([])
   return JSON.parse(`${open}}`)
 }
@@ -20,7 +29,7 @@ test('an empty field of a form is left out, so that the service uses its default
     rename: '\n',
     probabilities: 'scale',
   }
-  expect(bodyOf({ fields })).toEqual({ card: 'a,b', name: 'Loans' })
+  expect(makeBody({ fields })).toEqual({ card: 'a,b', name: 'Loans' })
 })
 
 // The service reads `1/19` exactly; a number of the browser would be rounded.
@@ -45,8 +54,12 @@ test('every field goes out in the words of the API, odds as the text that was ty
     rename: 'old = new=er\nx=y',
     probabilities: 'fit',
   }
-  const files = { card: 'a\n"ü"', sample: 'income,score', splits: '{"a":[1.0]}', risk_grades: '[]' }
-  expect(bodyOf({ fields, files, ticked: new Set(['has_no_specials']) })).toEqual({
+  const files = { card: 'a\n"ü"', sample: 'income,score', splits: '{"a":[1.0]}' }
+  const grades = [
+    { grade: 'A', from: '500,5' },
+    { grade: 'B', from: '' },
+  ]
+  expect(makeBody({ fields, files, grades, ticked: new Set(['has_no_specials']) })).toEqual({
     card: 'a\n"ü"',
     name: 'Loans',
     version: '2',
@@ -65,20 +78,23 @@ test('every field goes out in the words of the API, odds as the text that was ty
     sample: 'income,score',
     has_no_specials: true,
     splits: { a: [1] },
-    risk_grades: [],
+    risk_grades: [
+      expect.objectContaining({ grade: 'B', min_score: null }),
+      expect.objectContaining({ grade: 'A', min_score: 500.5, max_score: null }),
+    ],
   })
-  const none = bodyOf({ ticked: new Set(['no_comma_categories']) })
+  const none = makeBody({ ticked: new Set(['no_comma_categories']) })
   expect(none).toEqual({ card: 'a,b', comma_categories: [] })
 })
 
 test('a file of JSON goes out as it is, to the last digit', () => {
   const splits = '{"a": [0.1234567890123456789]}'
-  expect(orderOf({ files: { card: 'a', splits } }).open).toContain(`,"splits":${splits}`)
+  expect(findOrder({ files: { card: 'a', splits } }).open).toContain(`,"splits":${splits}`)
 })
 
 test('a text that is not a number, a pair or JSON is named with all other faults, and the form is not sent', () => {
-  const order = orderOf({
-    fields: { pdo: '50,0', tolerance: 'none', rename: 'old\n=new' },
+  const order = findOrder({
+    fields: { pdo: '5O', tolerance: 'none', rename: 'old\n=new' },
     files: { card: 'a', splits: '{' },
   })
   expect(order.open).toBeNull()

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { lineOf, readJsonLines } from '../../../src/console/page/json-lines.ts'
+import { findLine, readJsonLines } from '../../../src/console/app/pages/upload/json-lines.ts'
 
 const TEXT = `{
   "name": "Loans",
@@ -36,7 +36,7 @@ test.each([
   ['features[0].bins[7].points', 5],
   ['target', 1],
 ])('the path %s is on line %d', (path, line) => {
-  expect(lineOf(readJsonLines(TEXT), path)).toBe(line)
+  expect(findLine(readJsonLines(TEXT), path)).toBe(line)
 })
 
 test.each([

@@ -5,7 +5,7 @@ import { filesUnder, readSource } from '../../support/structure/imports.ts'
 const RAW =
   /\.(inner|outer)HTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|createContextualFragment|DOMParser|\beval\(|new Function\(|srcdoc|href=\$?\{?["'`]javascript:/
 
-const files = filesUnder('src/console/page')
+const files = filesUnder('src/console/app')
 
 // A name of a model is shown to every member of the team: as markup it would act as them.
 test('no code of the console writes raw HTML', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compileCategoryTable, slotOfCategory } from '../../../src/engine/category-table.ts'
+import { compileCategoryTable, findCategorySlot } from '../../../src/engine/category-table.ts'
 import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../../src/engine/index.ts'
 
 const NONE = -7
@@ -21,7 +21,7 @@ test('a table answers as a Map of the same categories does', () => {
       const table = compileCategoryTable(slots, NONE)
       // The empty text stands at the places without a category.
       for (const text of [...known, ...others, '']) {
-        expect(slotOfCategory(table, text)).toBe(slots.get(text) ?? NONE)
+        expect(findCategorySlot(table, text)).toBe(slots.get(text) ?? NONE)
       }
     }),
     { numRuns: 2_000 },
@@ -32,9 +32,9 @@ test('categories that no pair of characters tells apart are told apart all the s
   const middle = Array.from({ length: 30 }, (_, n) => `${'x'.repeat(20)}${n + 10}${'y'.repeat(20)}`)
   const slots = new Map(middle.map((category, index) => [category, index]))
   const table = compileCategoryTable(slots, NONE)
-  const found = middle.map((text) => slotOfCategory(table, text))
+  const found = middle.map((text) => findCategorySlot(table, text))
   expect(found).toEqual([...slots.values()])
-  expect(slotOfCategory(table, `${'x'.repeat(20)}99${'y'.repeat(20)}`)).toBe(NONE)
+  expect(findCategorySlot(table, `${'x'.repeat(20)}99${'y'.repeat(20)}`)).toBe(NONE)
 })
 
 // What lays the texts out for scoring must give back the same ones.
@@ -51,11 +51,11 @@ test.each(['\ud800', 'a\udc00b', '"', '\\', '\\u0041', '\0', '\u2028', '\ufeff',
     const checked = checkSpec(card)
     if (!checked.ok) throw new Error(JSON.stringify(checked.faults))
     const modelScore = new ModelScore(compileModel(checked.spec))
-    const scoreOf = (x: string) => {
+    const computeScore = (x: string) => {
       scoreApplicant({ x }, modelScore)
       return modelScore.score
     }
     const texts = [text, text.repeat(20), `${'-'.repeat(20)}${text}`, '\ufffd', '?', `${text}-`]
-    expect(texts.map(scoreOf)).toEqual([1, 1, 2, 0, 0, 0])
+    expect(texts.map(computeScore)).toEqual([1, 1, 2, 0, 0, 0])
   },
 )

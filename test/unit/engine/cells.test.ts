@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  binOfCell,
   type CompiledModel,
-  cellModelOf,
   checkSpec,
   compileModel,
+  findCellBin,
+  findCellPoints,
   ModelScore,
-  outcomeOfCell,
-  pointsOfCell,
+  readCellOutcome,
   scoreApplicant,
-  scoreOfCells,
+  scoreCells,
+  toCellModel,
 } from '../../../src/engine/index.ts'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { applicantFor, validSpec } from '../../support/cards/spec-arbitraries.ts'
@@ -19,7 +19,7 @@ import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
 const SPECS = 300
 const APPLICANTS_PER_SPEC = 10
 
-function modelOf(spec: unknown): CompiledModel {
+function findModel(spec: unknown): CompiledModel {
   const checked = checkSpec(spec)
   if (!checked.ok) throw new Error(JSON.stringify(checked.faults))
   return compileModel(checked.spec)
@@ -39,19 +39,19 @@ const OUTCOMES = ['unseen_category', 'no_bin', 'not_a_number', 'missing'] as con
 test('score, probability, grade, points and bins follow from cells and spec to the bit', () => {
   fc.assert(
     fc.property(cases, ({ spec, applicants }) => {
-      const model = modelOf(spec)
+      const model = findModel(spec)
       for (const applicant of applicants) {
         const naive = evaluateNaively(spec, applicant)
         if (naive.invalid.length > 0) continue
-        const { score, pd, grade, gradeIndex } = scoreOfCells(model, naive.cells)
+        const { score, pd, grade, gradeIndex } = scoreCells(model, naive.cells)
         expect([score, pd, grade]).toStrictEqual([naive.score, naive.pd, naive.riskGrade])
-        const ofCopy = scoreOfCells(cellModelOf(model), naive.cells)
+        const ofCopy = scoreCells(toCellModel(model), naive.cells)
         expect(ofCopy).toStrictEqual({ score, pd, grade, gradeIndex })
         expect(model.grades.names[gradeIndex] ?? null).toBe(naive.riskGrade)
         for (const [feature, cell] of naive.cells.entries()) {
-          expect(pointsOfCell(model, feature, cell)).toBe(naive.contributions[feature]?.[1])
-          expect(binOfCell(model, feature, cell) ?? -1).toBe(naive.bins[feature])
-          expect(outcomeOfCell(cell)).toBe(OUTCOMES[cell] ?? 'matched')
+          expect(findCellPoints(model, feature, cell)).toBe(naive.contributions[feature]?.[1])
+          expect(findCellBin(model, feature, cell) ?? -1).toBe(naive.bins[feature])
+          expect(readCellOutcome(cell)).toBe(OUTCOMES[cell] ?? 'matched')
         }
       }
     }),
@@ -74,7 +74,7 @@ const spec = card([
 ])
 
 describe('the cell of a value', () => {
-  const model = modelOf(spec)
+  const model = findModel(spec)
   const modelScore = new ModelScore(model)
 
   test.each([
@@ -88,7 +88,7 @@ describe('the cell of a value', () => {
     scoreApplicant(applicant, modelScore)
     const found = Array.from(modelScore.slots, (slot) => model.cellOfSlot[slot])
     expect(found).toEqual(cells)
-    expect(scoreOfCells(model, cells).score).toBe(modelScore.score)
+    expect(scoreCells(model, cells).score).toBe(modelScore.score)
   })
 
   test('that no value of its feature can have is refused', () => {
@@ -108,22 +108,22 @@ describe('the cell of a value', () => {
       [3, 4],
     ] as const
     for (const [feature, cell] of bad) {
-      expect(() => pointsOfCell(model, feature, cell), `${feature} ${cell}`).toThrow('cell')
-      expect(() => binOfCell(model, feature, cell)).toThrow('cell')
-      expect(() => scoreOfCells(model, good.with(feature, cell))).toThrow('cell')
+      expect(() => findCellPoints(model, feature, cell), `${feature} ${cell}`).toThrow('cell')
+      expect(() => findCellBin(model, feature, cell)).toThrow('cell')
+      expect(() => scoreCells(model, good.with(feature, cell))).toThrow('cell')
     }
-    expect(() => pointsOfCell(model, 4, 3)).toThrow('cell')
-    expect(() => scoreOfCells(model, [...good, 3])).toThrow('cells')
-    expect(() => scoreOfCells(model, good.slice(1))).toThrow('cells')
-    expect(scoreOfCells(model, good).score).toBe(100 + 3 + 5 + 1 + 4)
+    expect(() => findCellPoints(model, 4, 3)).toThrow('cell')
+    expect(() => scoreCells(model, [...good, 3])).toThrow('cells')
+    expect(() => scoreCells(model, good.slice(1))).toThrow('cells')
+    expect(scoreCells(model, good).score).toBe(100 + 3 + 5 + 1 + 4)
   })
 })
 
 test('cells take one byte up to 252 bins, and two beyond', () => {
   const bins = (count: number) =>
     Array.from({ length: count }, (_, n) => [`(${n}, ${n + 1}]`, n] as const)
-  const small = modelOf(card([numeric('x', bins(252))]))
-  const large = modelOf(card([numeric('y', bins(1)), numeric('x', bins(253))]))
+  const small = findModel(card([numeric('x', bins(252))]))
+  const large = findModel(card([numeric('y', bins(1)), numeric('x', bins(253))]))
   expect([small.bytesPerCell, Math.max(...small.cellOfSlot)]).toEqual([1, 255])
   expect([large.bytesPerCell, Math.max(...large.cellOfSlot)]).toEqual([2, 256])
 })

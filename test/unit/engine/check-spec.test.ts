@@ -19,14 +19,14 @@ const VALID = {
   scaling: { base_score: 600, base_odds: 50, pdo: 20 },
 }
 
-function faultsOf(change: object): Record<string, string> {
+function findFaults(change: object): Record<string, string> {
   const check = checkSpec({ ...VALID, ...change })
   return check.ok
     ? {}
     : Object.fromEntries(check.faults.map((fault) => [fault.path, fault.message]))
 }
 
-function warningsOf(change: object): string[] {
+function readWarnings(change: object): string[] {
   const check = checkSpec({ ...VALID, ...change })
   return check.ok
     ? check.warnings.map((warning) => `${warning.path} ${warning.message}`)
@@ -36,7 +36,7 @@ function warningsOf(change: object): string[] {
 // A modeler who is told one fault per upload gives up; so each upload tells all of them.
 test('faults in every part of a spec are reported at once, each at its path', () => {
   const paths = Object.keys(
-    faultsOf({
+    findFaults({
       name: '',
       spec_version: '2.0',
       base_points: '480',
@@ -102,7 +102,7 @@ test.each([
     'scaling',
   ],
 ])('%s is refused', (_what, change, path) => {
-  expect(Object.keys(faultsOf(change))).toEqual([path])
+  expect(Object.keys(findFaults(change))).toEqual([path])
 })
 
 // JSON has no infinite number: such a score could not be answered.
@@ -114,11 +114,11 @@ test("points whose sum can overflow a double are refused, those that can't are a
       { name: 'b', type: 'numeric', bins: big(second) },
     ],
   })
-  expect(Object.keys(faultsOf(features(1e308, 1e308)))).toEqual(['features'])
-  expect(Object.keys(faultsOf({ ...features(-1e308, 1), base_points: -1e308 }))).toEqual([
+  expect(Object.keys(findFaults(features(1e308, 1e308)))).toEqual(['features'])
+  expect(Object.keys(findFaults({ ...features(-1e308, 1), base_points: -1e308 }))).toEqual([
     'features',
   ])
-  expect(faultsOf(features(1e308, -1e308))).toEqual({})
+  expect(findFaults(features(1e308, -1e308))).toEqual({})
 })
 
 test('a hole between bins, at an end, or between grades, and a feature without Missing bin warn', () => {
@@ -130,36 +130,59 @@ test('a hole between bins, at an end, or between grades, and a feature without M
     { grade: 'A', min_score: 700, max_score: null },
     { grade: 'B', min_score: null, max_score: 699.99 },
   ]
-  expect(warningsOf({ features: [{ ...AGE, bins }], risk_grades: grades })).toEqual([
+  expect(readWarnings({ features: [{ ...AGE, bins }], risk_grades: grades })).toEqual([
     'features[0].bins numbers below bins[0] match no bin and add 0 points',
     'features[0].bins numbers between bins[0] and bins[1] match no bin and add 0 points',
     'features[0].bins numbers above bins[1] match no bin and add 0 points',
     'features[0].bins have no Missing bin: a missing value adds 0 points',
     'risk_grades[0] scores between 699.99 and 700 have no grade',
   ])
-  expect(warningsOf({})).toEqual([])
+  expect(readWarnings({})).toEqual([])
 })
 
 test('a nesting that would overflow the stack of whoever writes it is refused', () => {
   const deep = JSON.parse(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)
-  expect(faultsOf({ note: deep })).toEqual({ spec: 'is nested deeper than 100 levels' })
+  expect(findFaults({ note: deep })).toEqual({ spec: 'is nested deeper than 100 levels' })
 })
 
 // Names stand in every answer, categories in memory: without bounds one card is everyone's trouble.
 test('names, categories and their number are bounded', () => {
   const named = (name: string) => ({ features: [{ ...AGE, name }] })
-  expect(faultsOf(named('n'.repeat(255)))).toEqual({})
-  expect(Object.keys(faultsOf(named('n'.repeat(256))))).toEqual(['features[0].name'])
+  expect(findFaults(named('n'.repeat(255)))).toEqual({})
+  expect(Object.keys(findFaults(named('n'.repeat(256))))).toEqual(['features[0].name'])
   const valued = (value: string) => ({
     features: [{ name: 'region', type: 'categorical', bins: [{ value, points: 1 }] }],
   })
-  expect(faultsOf(valued('c'.repeat(1_000)))).toEqual({})
-  expect(Object.keys(faultsOf(valued('c'.repeat(1_001))))).toEqual(['features[0].bins[0].value'])
+  expect(findFaults(valued('c'.repeat(1_000)))).toEqual({})
+  expect(Object.keys(findFaults(valued('c'.repeat(1_001))))).toEqual(['features[0].bins[0].value'])
   const codes = (count: number) => Array.from({ length: count }, (_, n) => n).join('%,%')
-  expect(faultsOf(valued(codes(100_000)))).toEqual({})
-  expect(Object.keys(faultsOf(valued(codes(100_001))))).toEqual(['features[0].bins'])
+  expect(findFaults(valued(codes(100_000)))).toEqual({})
+  expect(findFaults(valued(codes(100_001)))).toEqual({
+    features: 'must have at most 100000 categories together, but have 100001',
+  })
   const graded = (grade: string) => ({ risk_grades: [{ grade, min_score: null, max_score: null }] })
-  expect(Object.keys(faultsOf(graded('g\0')))).toEqual(['risk_grades[0].grade'])
+  expect(Object.keys(findFaults(graded('g\0')))).toEqual(['risk_grades[0].grade'])
+})
+
+// One card of 450,000 bins held up the scores of all other teams for seconds.
+test('bins and categories are bounded over all features of a card together', () => {
+  const features = (count: number, bins: (feature: number) => object[], type = 'numeric') =>
+    Array.from({ length: count }, (_, n) => ({ name: `f${n}`, type, bins: bins(n) }))
+  const ranges = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({ range: `(${n}, ${n + 1}]`, points: 1 }))
+  expect(findFaults({ features: features(200, () => ranges(100)) })).toEqual({})
+  const one = { name: 'one more', type: 'numeric', bins: ranges(1) }
+  expect(findFaults({ features: [...features(200, () => ranges(100)), one] })).toEqual({
+    features: 'must have at most 20000 bins together, but have 20001',
+  })
+  const values = (from: number, count: number) =>
+    Array.from({ length: count }, (_, n) => from + n).join('%,%')
+  const halves = (count: number) =>
+    features(2, (n) => [{ value: values(n, count), points: 1 }], 'categorical')
+  expect(findFaults({ features: halves(50_000) })).toEqual({})
+  expect(findFaults({ features: halves(50_001) })).toEqual({
+    features: 'must have at most 100000 categories together, but have 100002',
+  })
 })
 
 const risk_grades = (count: number) =>
@@ -167,16 +190,16 @@ const risk_grades = (count: number) =>
 
 // 75,000 grades took 45 MB of every process that served the card, outside of its bound.
 test('a card has at most 1,000 risk grades, and each of them counts in its weight', () => {
-  expect(faultsOf({ risk_grades: risk_grades(1_000) })).toEqual({})
-  expect(faultsOf({ risk_grades: risk_grades(1_001) })).toEqual({
+  expect(findFaults({ risk_grades: risk_grades(1_000) })).toEqual({})
+  expect(findFaults({ risk_grades: risk_grades(1_001) })).toEqual({
     risk_grades: 'must be at most 1000, but are 1001',
   })
-  const weightOf = (count: number) => {
+  const computeWeight = (count: number) => {
     const check = checkStoredSpec({ ...VALID, risk_grades: risk_grades(count) })
     return check.ok ? compileModel(check.spec).sizeBytes : Number.NaN
   }
   // Three times that is what a served model counts: 160 bytes and its name are what a grade takes.
-  expect(3 * (weightOf(75_000) - weightOf(0))).toBeGreaterThan(75_000 * (160 + 10 * 4))
+  expect(3 * (computeWeight(75_000) - computeWeight(0))).toBeGreaterThan(75_000 * (160 + 10 * 4))
 })
 
 test('unknown properties are left alone', () => {
@@ -186,21 +209,21 @@ test('unknown properties are left alone', () => {
 
 // An invented scale would answer invented probabilities; a forgotten one must not go unnoticed.
 test('scaling is required, unless has_pd is false, where it must be left out', () => {
-  expect(faultsOf({ has_pd: false, scaling: undefined })).toEqual({})
-  expect(faultsOf({ has_pd: true })).toEqual({})
-  expect(faultsOf({ has_pd: false })).toEqual({
+  expect(findFaults({ has_pd: false, scaling: undefined })).toEqual({})
+  expect(findFaults({ has_pd: true })).toEqual({})
+  expect(findFaults({ has_pd: false })).toEqual({
     scaling: 'must be left out when has_pd is false',
   })
-  expect(faultsOf({ has_pd: false, scaling: null })).toHaveProperty('scaling')
+  expect(findFaults({ has_pd: false, scaling: null })).toHaveProperty('scaling')
   for (const has_pd of [true, undefined]) {
-    expect(faultsOf({ has_pd, scaling: undefined })).toEqual({
+    expect(findFaults({ has_pd, scaling: undefined })).toEqual({
       scaling: 'must be an object, but is missing',
     })
-    expect(faultsOf({ has_pd, scaling: null })).toHaveProperty('scaling')
+    expect(findFaults({ has_pd, scaling: null })).toHaveProperty('scaling')
   }
   for (const has_pd of [null, 0, 'false', {}]) {
-    expect(faultsOf({ has_pd, scaling: undefined })).toHaveProperty('has_pd')
-    expect(faultsOf({ has_pd })).toHaveProperty('has_pd')
+    expect(findFaults({ has_pd, scaling: undefined })).toHaveProperty('has_pd')
+    expect(findFaults({ has_pd })).toHaveProperty('has_pd')
   }
 })
 

@@ -6,10 +6,10 @@ import { expect, test } from 'vitest'
 import {
   checkSpec,
   compileModel,
-  counterfactualsOf,
+  findNextGrade,
+  findOtherBins,
+  listCounterfactuals,
   ModelScore,
-  nextGradeOf,
-  otherBinsOf,
   scoreApplicant,
 } from '../../../src/engine/index.ts'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
@@ -20,7 +20,7 @@ interface Bin {
 }
 
 /** Feature i is in bin v for the value v. */
-function cardOf(points: readonly (readonly number[])[], pdo: number) {
+function readCard(points: readonly (readonly number[])[], pdo: number) {
   const features = points.map((ofBins, index) => ({
     name: `f${index}`,
     type: 'numeric',
@@ -58,19 +58,19 @@ const drawn = fc.record({
 test('changes are enough when made, and no fewer are', () => {
   fc.assert(
     fc.property(drawn, ({ points, picks, fixed, cutoff, pdo }) => {
-      const spec = cardOf(points, pdo)
+      const spec = readCard(points, pdo)
       const model = compileModel(spec)
       const sign = pdo < 0 ? -1 : 1
       const own = points.map((ofBins, index) => (picks[index] ?? 0) % ofBins.length)
-      const scoreOf = (bins: readonly number[]) => {
+      const computeScore = (bins: readonly number[]) => {
         const score = new ModelScore(model)
         scoreApplicant(Object.fromEntries(bins.map((bin, index) => [`f${index}`, bin])), score)
         return score
       }
-      const now = scoreOf(own)
+      const now = computeScore(own)
       const target =
         cutoff === null
-          ? nextGradeOf(spec, model, now.score)
+          ? findNextGrade(spec, model, now.score)
           : { score: cutoff, cutoff, grade: null }
       if (target === null) return
       const reaches = (score: ModelScore) =>
@@ -79,22 +79,22 @@ test('changes are enough when made, and no fewer are', () => {
           : 'CBA'.indexOf(score.grade ?? '') * sign >= 'CBA'.indexOf(target.grade) * sign
       const isActionable = (feature: number) => fixed[feature] !== true
       const options = { isActionable, leastOnly: false }
-      const found = counterfactualsOf({ spec, model, slots: now.slots }, target, options)
+      const found = listCounterfactuals({ spec, model, slots: now.slots }, target, options)
       const brief = { isActionable, leastOnly: true }
       const least = found.single.filter(
         ({ feature }, at, all) => all.findIndex((one) => one.feature === feature) === at,
       )
-      expect(counterfactualsOf({ spec, model, slots: now.slots }, target, brief)).toEqual({
+      expect(listCounterfactuals({ spec, model, slots: now.slots }, target, brief)).toEqual({
         ...found,
         single: least,
       })
       const withChanges = (changes: readonly { feature: number; bin: number }[]) => {
         const bins = [...own]
         for (const { feature, bin } of changes) bins[feature] = bin
-        return scoreOf(bins)
+        return computeScore(bins)
       }
       for (const change of found.single) expect(reaches(withChanges([change]))).toBe(true)
-      const fewest = fewestChanges(points, own, fixed, (bins) => reaches(scoreOf(bins)))
+      const fewest = fewestChanges(points, own, fixed, (bins) => reaches(computeScore(bins)))
       if (fewest === 0) {
         expect(found).toEqual({ need: 0, single: [], leastSet: null })
       } else if (fewest === 1) {
@@ -144,14 +144,17 @@ test('the score with another bin is the score of the changed applicant, to the b
   for (const { applicant } of sampleApplicants()) {
     scoreApplicant(applicant, score)
     for (const [feature, name] of model.featureNames.entries()) {
-      byBin.set(`${feature} ${score.binOf(feature)}`, (applicant as Record<string, unknown>)[name])
+      byBin.set(
+        `${feature} ${score.readBin(feature)}`,
+        (applicant as Record<string, unknown>)[name],
+      )
     }
   }
   let compared = 0
   for (const { applicant } of sampleApplicants().slice(0, 50)) {
     scoreApplicant(applicant, score)
     for (const [feature, name] of model.featureNames.entries()) {
-      for (const other of otherBinsOf(spec, model, score.slots, feature)) {
+      for (const other of findOtherBins(spec, model, score.slots, feature)) {
         const value = byBin.get(`${feature} ${other.bin}`)
         if (value === undefined) continue
         scoreApplicant({ ...applicant, [name]: value }, changed)

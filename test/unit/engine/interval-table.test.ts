@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Interval, nextDown, nextUp } from '../../../src/engine/interval.ts'
-import { IntervalTableBuilder, intervalOf } from '../../../src/engine/interval-table.ts'
+import { findInterval, IntervalTableBuilder } from '../../../src/engine/interval-table.ts'
 
 const EXTREMES = [0, -0, Number.MIN_VALUE, Number.MAX_VALUE, -Number.MAX_VALUE, 1e-300, 1e300]
 
@@ -22,7 +22,7 @@ interface Bounds {
 }
 
 /** One interval between each two cuts, the upper one included, as in a card. */
-function intervalsOf({ cuts, isOpen, holes }: Bounds): Interval[] {
+function listIntervals({ cuts, isOpen, holes }: Bounds): Interval[] {
   const sorted = [...new Set(cuts.map((cut) => cut + 0))].sort((a, b) => a - b)
   const bounds = isOpen ? [-Infinity, ...sorted, Infinity] : sorted
   const between = bounds.slice(1).map((high, index) => ({
@@ -50,7 +50,7 @@ test('a number is found in the interval that contains it, whatever the intervals
     fc.property(features, fc.array(ends), (bounds, values) => {
       const builder = new IntervalTableBuilder()
       const added = bounds.map((one) => {
-        const intervals = intervalsOf(one)
+        const intervals = listIntervals(one)
         return { intervals, place: builder.add(intervals) }
       })
       const tables = builder.tables()
@@ -59,7 +59,7 @@ test('a number is found in the interval that contains it, whatever the intervals
         const edges = intervals.flatMap(({ low, high }) => [low, nextDown(low), high, nextUp(high)])
         for (const value of [...values, ...edges, ...EXTREMES].filter(Number.isFinite)) {
           const wanted = intervals.findIndex(({ low, high }) => low <= value && value <= high)
-          const found = intervalOf(tables, place, value)
+          const found = findInterval(tables, place, value)
           expect(found === -1 ? -1 : found - place.intervalStart).toBe(wanted)
         }
       }
@@ -74,7 +74,7 @@ test.each([
   { cuts: [0, 1e-9, 1_000_000], hasGrid: false },
   { cuts: [-Number.MAX_VALUE, 0, Number.MAX_VALUE], hasGrid: false },
 ])('a grid over $cuts exists only if it can be small: $hasGrid', ({ cuts, hasGrid }) => {
-  const intervals = intervalsOf({ cuts, isOpen: true, holes: [] })
+  const intervals = listIntervals({ cuts, isOpen: true, holes: [] })
   const builder = new IntervalTableBuilder()
   const { gridStart } = builder.add(intervals)
   expect(gridStart >= 0).toBe(hasGrid)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { nextDown, nextUp, parseInterval } from '../../../src/engine/interval.ts'
+import { processorMs } from '../../support/expect/processor-time.ts'
 
 const TINY = Number.MIN_VALUE
 const HUGE = Number.MAX_VALUE
@@ -44,10 +45,10 @@ test.each([
 
 // A regular expression that backtracks would hold up everyone for hours.
 test('a bound of a million digits is refused at once', () => {
-  const startedMs = performance.now()
+  const startedMs = processorMs()
   expect(parseInterval(`(-Infinity, ${'1'.repeat(1_000_000)}x]`)).toMatch(/longer than/)
   expect(parseInterval(`(-Infinity, ${'1'.repeat(900)}x]`)).toMatch(/not a number/)
-  expect(performance.now() - startedMs).toBeLessThan(100)
+  expect(processorMs() - startedMs).toBeLessThan(100)
 })
 
 test.each([

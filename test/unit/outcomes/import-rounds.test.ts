@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest'
 import { ImportRun } from '../../../src/outcomes/import-run.ts'
 import type { ReadItem } from '../../../src/outcomes/item.ts'
-import { countsOf, type OutcomeWrite, type OutcomeWritten } from '../../../src/outcomes/service.ts'
+import {
+  countStatuses,
+  type OutcomeWrite,
+  type OutcomeWritten,
+} from '../../../src/outcomes/service.ts'
+import { systemClock } from '../../../src/platform/clock.ts'
 
 const MIB = 1024 * 1024
 const NOTHING: OutcomeWritten = { statuses: [], holdings: [] }
 
-async function roundsOf(line: string, lines: number, isClosing = () => false) {
+async function readRounds(line: string, lines: number, isClosing = () => false) {
   const rounds: (readonly ReadItem[])[] = []
   let end: ReturnType<NonNullable<OutcomeWrite['progress']>> | undefined
   const parts = async function* () {
@@ -35,7 +40,14 @@ async function roundsOf(line: string, lines: number, isClosing = () => false) {
     },
   }
   const run = new ImportRun(
-    { files: { parts } as never, imports: {} as never, outcomes, store, isClosing },
+    {
+      files: { parts } as never,
+      imports: {} as never,
+      outcomes,
+      store,
+      clock: systemClock,
+      isClosing,
+    },
     {
       id: 'imp_1',
       sender: { teamId: 'team_1', environment: null, by: 'usr_1' },
@@ -43,7 +55,7 @@ async function roundsOf(line: string, lines: number, isClosing = () => false) {
       status: 'running',
       offset: 0,
       lines: 0,
-      counts: countsOf([]),
+      counts: countStatuses([]),
       errors: [],
     },
   )
@@ -55,7 +67,7 @@ test('a round of long lines ends at 8 MiB, and nothing of a faulty line is kept'
   // Each line becomes an object of 5,000 fields, several times as large as its text.
   const names = Array.from({ length: 5_000 }, (_, index) => `"f${index}":[]`)
   const line = `{"kind":"decision","decision":"approved",${names.join(',')}}`
-  const { rounds, end } = await roundsOf(line, 400)
+  const { rounds, end } = await readRounds(line, 400)
   expect(rounds.length).toBe(Math.ceil((400 * line.length) / (8 * MIB)))
   for (const round of rounds) expect(round.length * line.length).toBeLessThan(8 * MIB + 64 * 1024)
   expect(new Set(rounds.flat().map((one) => JSON.stringify(one)))).toEqual(
@@ -66,17 +78,17 @@ test('a round of long lines ends at 8 MiB, and nothing of a faulty line is kept'
 })
 
 test('a round of short lines ends at 10,000', async () => {
-  const { rounds } = await roundsOf('{}', 20_001)
+  const { rounds } = await readRounds('{}', 20_001)
   expect(rounds.map(({ length }) => length)).toEqual([10_000, 10_000, 1])
 })
 
 // A round of a file takes seconds to store, and a process that ends has few.
 test('an import stops between two steps when its process ends', async () => {
   let looks = 0
-  const { end, how } = await roundsOf('{}', 5_000, () => ++looks > 2)
+  const { end, how } = await readRounds('{}', 5_000, () => ++looks > 2)
   expect(how).toBe('stopped')
   expect(end).toMatchObject({ lines: 2_000 })
-  expect((await roundsOf('{}', 5_000)).how).toBe('done')
+  expect((await readRounds('{}', 5_000)).how).toBe('done')
 })
 
 test('a round is matched while the one before is stored, and an error of either ends the run', async () => {
@@ -115,7 +127,7 @@ test('a round is matched while the one before is stored, and an error of either 
   }
   const files = { parts } as never
   const run = new ImportRun(
-    { files, imports: {} as never, outcomes, store, isClosing: () => false },
+    { files, imports: {} as never, outcomes, store, clock: systemClock, isClosing: () => false },
     {
       id: 'imp_1',
       sender: { teamId: 'team_1', environment: null, by: 'usr_1' },
@@ -123,7 +135,7 @@ test('a round is matched while the one before is stored, and an error of either 
       status: 'running',
       offset: 0,
       lines: 0,
-      counts: countsOf([]),
+      counts: countStatuses([]),
       errors: [],
     },
   )

@@ -1,17 +1,18 @@
 import { expect, test } from 'vitest'
 import type { OutcomeMatcher } from '../../../src/outcomes/matcher.ts'
-import { type Holding, OutcomeService, type OutcomeStore } from '../../../src/outcomes/service.ts'
+import { type Holding, OutcomeService } from '../../../src/outcomes/service.ts'
+import type { OutcomeStore } from '../../../src/outcomes/store.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31)
 const AGAIN = 'no score of the team is known by this name; it is tried again for 30 days'
 
 /** The messages of unmatched outcomes of which the store says these. */
-async function messagesOf(holdings: readonly Holding[]) {
+async function readMessages(holdings: readonly Holding[]) {
   const match = async (_scope: unknown, targets: readonly unknown[]) =>
     targets.map(() => ({ kind: 'unmatched', message: AGAIN, isLater: true }))
   const received: number[] = []
   const store: Partial<OutcomeStore> = {
-    windowsOf: async () => new Map(),
+    readWindows: async () => new Map(),
     write: async ({ receivedAtMs }) => {
       received.push(receivedAtMs)
       return { statuses: [], holdings }
@@ -34,7 +35,7 @@ async function messagesOf(holdings: readonly Holding[]) {
 
 // Its sender would else wait for what nobody does.
 test('an outcome that is not held says so, and what to do', async () => {
-  expect(await messagesOf(['held', 'full', 'long', 'erased'])).toEqual([
+  expect(await readMessages(['held', 'full', 'long', 'erased'])).toEqual([
     [false, AGAIN],
     [
       true,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { OutcomeMatcher } from '../../../src/outcomes/matcher.ts'
-import { OutcomeService, type OutcomeStore } from '../../../src/outcomes/service.ts'
+import { OutcomeService } from '../../../src/outcomes/service.ts'
+import type { OutcomeStore } from '../../../src/outcomes/store.ts'
 
 test('a request is refused while eight others wait, and taken again afterwards', async () => {
   let release = () => {}
@@ -11,7 +12,7 @@ test('a request is refused while eight others wait, and taken again afterwards',
     await held
     return []
   }
-  const store: Partial<OutcomeStore> = { windowsOf: async () => new Map() }
+  const store: Partial<OutcomeStore> = { readWindows: async () => new Map() }
   const clock = { epochMs: () => 0, monotonicMs: () => 0 }
   const service = new OutcomeService(
     { match } as unknown as OutcomeMatcher,

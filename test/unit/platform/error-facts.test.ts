@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { errorFacts } from '../../../src/http/error-facts.ts'
+import { errorFacts } from '../../../src/platform/error-facts.ts'
 
 // Messages of databases quote rows, and those of drizzle hold every parameter of a statement.
 test('the log of an error holds its kind, code and source line, never its message', () => {
@@ -13,7 +13,7 @@ test('the log of an error holds its kind, code and source line, never its messag
     name: 'Error',
     cause: { code: '23505', constraint: 'users_email' },
   })
-  expect(facts.frames[0]).toMatch(/^at .*error-facts\.test\.ts/)
+  expect(facts.frames?.[0]).toMatch(/^at .*error-facts\.test\.ts/)
   expect(JSON.stringify(facts)).not.toContain('jane')
 })
 

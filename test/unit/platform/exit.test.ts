@@ -5,7 +5,9 @@ import { expect, test } from 'vitest'
 const MODULE = new URL('../../../src/platform/exit.ts', import.meta.url)
 
 /** Runs a program that ends with status 3 by `exitProcess` after these statements. */
-async function endOf(statements: string): Promise<{ code: number | null; signal: string | null }> {
+async function findEnd(
+  statements: string,
+): Promise<{ code: number | null; signal: string | null }> {
   const source = `${statements}
     const { exitProcess } = await import(${JSON.stringify(MODULE.href)})
     await exitProcess(3, () => undefined)`
@@ -17,7 +19,7 @@ async function endOf(statements: string): Promise<{ code: number | null; signal:
 }
 
 test('a process whose calls have ended exits with its code', async () => {
-  expect(await endOf('')).toEqual({ code: 3, signal: null })
+  expect(await findEnd('')).toEqual({ code: 3, signal: null })
 })
 
 // A disk that hangs must not keep the process beyond its deadline. Reading from a pipe that nobody
@@ -25,5 +27,5 @@ test('a process whose calls have ended exits with its code', async () => {
 test('a process ends although a call of a disk never returns', async () => {
   const statements = `import { read } from 'node:fs'
     read(0, Buffer.alloc(1), () => undefined)`
-  expect(await endOf(statements)).toEqual({ code: null, signal: 'SIGKILL' })
+  expect(await findEnd(statements)).toEqual({ code: null, signal: 'SIGKILL' })
 })

@@ -91,8 +91,12 @@ test.each([
   ['{"a": {"__pr\\u006fto__": 1}}', /__proto__/],
   ['', /is empty/],
   [' \n', /is empty/],
-  ['{"secret": 12', /^the body is not valid JSON$/],
-  ['{"secret": "\\n" 12}', /^the body is not valid JSON \(at character 17\)$/],
+  ['{"secret": 12', /^the body is not valid JSON \(at line 1, column 14\)$/],
+  ['{"secret": 1,\n  secret: 2}', /^the body is not valid JSON \(at line 2, column 3\)$/],
+  ['{"secret": NaN}', /^the body has NaN, .* \(at line 1, column 12\): send null/],
+  ['[-Infinity]', /^the body has -Infinity, .* \(at line 1, column 2\): send null/],
+  [`{"secret": 12${' '.repeat(1024 * 1024)}`, /^the body is not valid JSON$/],
+  ['{"secret": "\\n" 12}', /^the body is not valid JSON \(at line 1, column 17\)$/],
   [`"\\n"`.padStart(9_000, '['), /nested deeper/],
 ])('%j is refused without being quoted', (text, message) => {
   expect(() => parseJson(text)).toThrow(expect.objectContaining({ code: 'invalid_request' }))

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  allOf,
+  listAll,
+  listPortions,
+  makePage,
   PORTION_ITEMS,
-  pageOf,
-  portionsOf,
   rowsToRead,
 } from '../../../src/platform/paging.ts'
 
@@ -23,10 +23,10 @@ function readFrom(ids: ReadonlySet<string>) {
       .map((id): Item => ({ id }))
       .slice(0, rowsToRead(page))
     expect(page.limit).toBeLessThanOrEqual(PORTION_ITEMS)
-    return pageOf(rows, page)
+    return makePage(rows, page)
   }
 }
-const idOf = (n: number) => `key_${String(n).padStart(6, '0')}`
+const readId = (n: number) => `key_${String(n).padStart(6, '0')}`
 
 // Keys are made and revoked while others read the list of them.
 test('an item that stays in a list is read once, whatever is added or removed between two portions', async () => {
@@ -36,15 +36,15 @@ test('an item that stays in a list is read once, whatever is added or removed be
       fc.uniqueArray(fc.nat(4_000), { minLength: 501, maxLength: 2_000 }),
       fc.array(fc.array(change, { maxLength: 200 }), { maxLength: 4 }),
       async (start, changes) => {
-        const ids = new Set(start.map(idOf))
+        const ids = new Set(start.map(readId))
         const lasting = new Set(ids)
         const came: string[] = []
         let portion = 0
-        for await (const items of portionsOf(readFrom(ids))) {
+        for await (const items of listPortions(readFrom(ids))) {
           for (const { id } of items) came.push(id)
           for (const { adds, at } of changes[portion++] ?? []) {
-            if (adds) ids.add(idOf(at))
-            else if (ids.delete(idOf(at))) lasting.delete(idOf(at))
+            if (adds) ids.add(readId(at))
+            else if (ids.delete(readId(at))) lasting.delete(readId(at))
           }
         }
         expect(came).toEqual([...new Set(came)].sort().reverse())
@@ -56,7 +56,7 @@ test('an item that stays in a list is read once, whatever is added or removed be
 })
 
 test.each([0, 1, 499, 500, 501, 1_000, 1_001])('a list of %d is read to its end', async (size) => {
-  const ids = Array.from({ length: size }, (_, n) => idOf(n))
-  const all = await allOf(readFrom(new Set(ids)))
+  const ids = Array.from({ length: size }, (_, n) => readId(n))
+  const all = await listAll(readFrom(new Set(ids)))
   expect(all.map(({ id }) => id)).toEqual(ids.reverse())
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { slotOf } from '../../../src/platform/redis-cluster/key-slots.ts'
+import { findSlot } from '../../../src/platform/redis-cluster/key-slots.ts'
 import { readClusterUrl, redisUrlFault } from '../../../src/platform/redis-cluster/redis-url.ts'
 import { readClusterSlots, redirectIn } from '../../../src/platform/redis-cluster/replies.ts'
 
@@ -34,12 +34,12 @@ describe('a REDIS_URL', () => {
   })
 
   test('of a cluster gives each node the user, password and TLS that all share', () => {
-    const { seeds, urlOf } = readClusterUrl('rediss+cluster://user:p%40ss@a,b:6380')
+    const { seeds, formatUrl } = readClusterUrl('rediss+cluster://user:p%40ss@a,b:6380')
     expect(seeds).toEqual([
       { host: 'a', port: 6379 },
       { host: 'b', port: 6380 },
     ])
-    expect(urlOf({ host: '::1', port: 7000 })).toBe('rediss://user:p%40ss@[::1]:7000')
+    expect(formatUrl({ host: '::1', port: 7000 })).toBe('rediss://user:p%40ss@[::1]:7000')
   })
 })
 
@@ -50,7 +50,7 @@ test.each([
   ['bar', 5_061],
   ['', 0],
 ])('the slot of %j is %d', (text, slot) => {
-  expect(slotOf(text)).toBe(slot)
+  expect(findSlot(text)).toBe(slot)
 })
 
 describe('the slots of a cluster', () => {

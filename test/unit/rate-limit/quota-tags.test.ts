@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { SLOTS, slotOf } from '../../../src/platform/redis-cluster/key-slots.ts'
+import { findSlot, SLOTS } from '../../../src/platform/redis-cluster/key-slots.ts'
 import {
-  partOf,
+  findPart,
   QUOTA_PARTS,
   quotaKey,
   slotOfPart,
@@ -10,7 +10,7 @@ import {
 const parts = Array.from({ length: QUOTA_PARTS }, (_, part) => part)
 
 /** The tag as a node of a cluster finds it: what stands in the first braces. */
-function tagOf(key: string): string {
+function readTag(key: string): string {
   return /\{([^}]+)\}/.exec(key)?.[1] ?? ''
 }
 
@@ -18,7 +18,7 @@ function tagOf(key: string): string {
 test('all keys of a part are in its slot', () => {
   for (const part of parts) {
     const slots = ['', 'key_a', 'ip:10.0.0.1'].map((subject) =>
-      slotOf(tagOf(quotaKey(part, subject))),
+      findSlot(readTag(quotaKey(part, subject))),
     )
     expect(new Set(slots)).toEqual(new Set([slotOfPart(part)]))
   }
@@ -28,14 +28,14 @@ test('all keys of a part are in its slot', () => {
 test('the slots of the parts are spread evenly, and stay as they are', () => {
   const slots = parts.map(slotOfPart)
   expect(slots.map((slot) => Math.floor((slot * QUOTA_PARTS) / SLOTS))).toEqual(parts)
-  expect(tagOf(quotaKey(0))).toBe('10')
-  expect(tagOf(quotaKey(63))).toBe('40')
+  expect(readTag(quotaKey(0))).toBe('10')
+  expect(readTag(quotaKey(63))).toBe('40')
 })
 
 test('subjects are spread over all parts', () => {
   const counts = new Map<number, number>()
   for (let n = 0; n < 64_000; n++) {
-    const part = partOf(`key_${n.toString(36)}`)
+    const part = findPart(`key_${n.toString(36)}`)
     counts.set(part, (counts.get(part) ?? 0) + 1)
   }
   expect(counts.size).toBe(QUOTA_PARTS)

@@ -1,7 +1,7 @@
 import rateLimit from '@fastify/rate-limit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { addressSubject } from '../../../src/rate-limit/subject.ts'
+import { makeAddressSubject } from '../../../src/rate-limit/subject.ts'
 
 test.each([
   ['203.0.113.9', 'ip:203.0.113.9'],
@@ -18,7 +18,7 @@ test.each([
   ['', 'ip:unknown'],
   [undefined, 'ip:unknown'],
 ])('the subject of %s is %s', (address, subject) => {
-  expect(addressSubject(address)).toBe(subject)
+  expect(makeAddressSubject(address)).toBe(subject)
 })
 
 /** How the plugin itself names addresses; not in its types. */
@@ -32,14 +32,14 @@ test('two addresses are one subject exactly where @fastify/rate-limit has them s
   fc.assert(
     fc.property(near, ([one, other]) => {
       const areOne = normalizeIP(text(one)) === normalizeIP(text(other))
-      expect(addressSubject(text(one)) === addressSubject(text(other))).toBe(areOne)
+      expect(makeAddressSubject(text(one)) === makeAddressSubject(text(other))).toBe(areOne)
     }),
   )
   fc.assert(
     fc.property(fc.ipV6(), (address) => {
-      const [a, b] = [normalizeIP(address), addressSubject(address)]
+      const [a, b] = [normalizeIP(address), makeAddressSubject(address)]
       expect(b.endsWith('/64')).toBe(a.includes(':'))
-      if (a.includes(':')) expect(addressSubject(a)).toBe(b)
+      if (a.includes(':')) expect(makeAddressSubject(a)).toBe(b)
       else expect(b).toBe(`ip:${a}`)
     }),
   )

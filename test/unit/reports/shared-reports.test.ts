@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Caller } from '../../../src/access/caller.ts'
+import type { Caller } from '../../../src/http/access/caller.ts'
 import { sharedReports } from '../../../src/reports/shared-reports.ts'
 
 const user = (teamId: string) => ({ kind: 'user', teamId }) as Caller
@@ -11,7 +11,7 @@ const ASKED = { slug: 'dep_1', from: 1 }
 function slowReports() {
   const ends: ((value: unknown) => void)[] = []
   const reports = sharedReports(() => new Promise((resolve) => ends.push(resolve)))
-  return { ends, ask: reports.monitoring.stability as (...args: unknown[]) => Promise<unknown> }
+  return { ends, ask: reports.monitoring.cutoffs as (...args: unknown[]) => Promise<unknown> }
 }
 
 test('callers of a team who ask the same at once get one report', async () => {

@@ -27,7 +27,7 @@ test.each([0, 1, 16 * KIB, 16 * KIB + 1, MIB, MIB + 1, 3 * MIB])(
 )
 
 /** How many of so many idle buffers are lent again. */
-function keptOf(count: number, bytes: number): number {
+function readKept(count: number, bytes: number): number {
   const buffers = new ResponseBuffers()
   const lent = Array.from({ length: count }, () => buffers.lend(bytes))
   for (const buffer of lent) buffers.giveBack(buffer)
@@ -36,9 +36,9 @@ function keptOf(count: number, bytes: number): number {
 
 // A burst must not hold its memory for good.
 test('of many idle buffers but a few are kept', () => {
-  expect(keptOf(100, 16 * KIB)).toBe(64)
-  expect(keptOf(100, MIB)).toBe(16)
-  expect(keptOf(100, 8 * MIB)).toBe(0)
+  expect(readKept(100, 16 * KIB)).toBe(64)
+  expect(readKept(100, MIB)).toBe(16)
+  expect(readKept(100, 8 * MIB)).toBe(0)
 })
 
 test('what is idle for longest makes room for what is used', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkSpec, compileModel } from '../../../src/engine/index.ts'
+import { checkSpec, compileModel, finishSteps } from '../../../src/engine/index.ts'
 import { ResponseParts } from '../../../src/scoring/response.ts'
 import { sampleSpec } from '../../support/cards/cards.ts'
 
@@ -32,6 +32,6 @@ test('a batch without records tells nothing of the next', () => {
 function sampleAnswer() {
   const check = checkSpec(sampleSpec())
   if (!check.ok) throw new Error('the sample has faults')
-  const answer = new ResponseParts(compileModel(check.spec))
+  const answer = finishSteps(ResponseParts.make(compileModel(check.spec)))
   return { answer, bytes: () => answer.batchBytes(RECORDS, FULL) }
 }

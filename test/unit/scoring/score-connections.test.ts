@@ -8,8 +8,8 @@ import { systemClock } from '../../../src/platform/clock.ts'
 import type { Exchange } from '../../../src/scoring/fast-path/exchange.ts'
 import { takeHandedOver } from '../../../src/scoring/fast-path/fallback.ts'
 import { readScoresFrom } from '../../../src/scoring/fast-path/score-connections.ts'
-import { scoreHeadOf } from '../../../src/scoring/fast-path/score-head.ts'
-import { scoreUrlOf } from '../../../src/scoring/score-request.ts'
+import { readScoreHead } from '../../../src/scoring/fast-path/score-head.ts'
+import { readScoreUrl } from '../../../src/scoring/score-request.ts'
 import { byteStream, KEY, SLUG } from '../../support/servers/http-streams.ts'
 import { MemorySocket } from '../../support/servers/memory-socket.ts'
 
@@ -41,7 +41,7 @@ function isRefused(body: Buffer): boolean {
 }
 
 /** An answer that says what was read. */
-function textOf(facts: string): string {
+function formatText(facts: string): string {
   return JSON.stringify({ read: createHash('sha256').update(facts).digest('hex') })
 }
 
@@ -52,17 +52,17 @@ function nodeServer(reading: Reading): Server {
     { requireHostHeader: false, keepAliveTimeout: 75_000 },
     (request: IncomingMessage, response: ServerResponse) => {
       const { method, url = '', rawHeaders, socket } = request
-      const asked = method === 'POST' ? scoreUrlOf(url) : null
-      const head = asked === null ? null : scoreHeadOf(asked, rawHeaders, BODY_BYTES_MAX)
+      const asked = method === 'POST' ? readScoreUrl(url) : null
+      const head = asked === null ? null : readScoreHead(asked, rawHeaders, BODY_BYTES_MAX)
       if (takeHandedOver(socket as Socket, head)?.fallback) reading.resumed++
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
         const body = Buffer.concat(chunks)
         const answer = () => {
-          const facts = factsOf(url, body)
+          const facts = readFacts(url, body)
           seen.push(facts)
-          const text = textOf(facts)
+          const text = formatText(facts)
           response.writeHead(200, {
             'x-request-id': 'req',
             'x-ratelimit-limit': QUOTA,
@@ -81,7 +81,7 @@ function nodeServer(reading: Reading): Server {
   return server
 }
 
-function factsOf(url: string, body: Buffer): string {
+function readFacts(url: string, body: Buffer): string {
   return `${url} ${body.toString('latin1')}`
 }
 
@@ -112,9 +112,9 @@ function fastServer(reading: Reading): Server {
         return
       }
       reading.answered++
-      const facts = factsOf(`/v1/score/${head.slug}`, bytes)
+      const facts = readFacts(`/v1/score/${head.slug}`, bytes)
       seen.push(facts)
-      exchange.answer({ requestId: 'req', quota: QUOTA, remaining: 1 }, textOf(facts))
+      exchange.answer({ requestId: 'req', quota: QUOTA, remaining: 1 }, formatText(facts))
     }
     if (isLate(bytes)) setImmediate(finish)
     else finish()
@@ -128,12 +128,12 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** Sends the chunks to a server, so many turns apart, and waits until it is silent. */
 async function exchange(
-  serverOf: (reading: Reading) => Server,
+  makeServer: (reading: Reading) => Server,
   chunks: readonly Buffer[],
   turns = 1,
 ): Promise<Reading & { sent: string; isBroken: boolean }> {
   const reading: Reading = { seen: [], fallenBack: 0, resumed: 0, answered: 0 }
-  const server = serverOf(reading)
+  const server = makeServer(reading)
   const socket = new MemorySocket()
   server.emit('connection', socket)
   for (const chunk of chunks) {
@@ -177,7 +177,7 @@ test('any stream of bytes gets the same answers with the fast path as from Node 
   expect(total.seen).toBeGreaterThan(total.answered + total.resumed)
 }, 3_600_000)
 
-const HEAD = `POST /v1/score/${SLUG} HTTP/1.1\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\n`
+const HEAD = `POST /v1/score/${SLUG} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\n`
 
 test.each([
   ['a usual score', [`${HEAD}content-length: 2\r\n\r\n{}`], 1],

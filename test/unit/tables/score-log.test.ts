@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { getTableColumns, getTableName } from 'drizzle-orm'
 import { PgDialect } from 'drizzle-orm/pg-core'
 import { describe, expect, test } from 'vitest'
-import { ROLLUP_COLUMNS } from '../../../src/rollups/rollup-rows.ts'
+import { ROLLUP_COLUMNS } from '../../../src/log/rollups/rollup-rows.ts'
 import { logErasures } from '../../../src/tables/log-erasures.ts'
 import { logTreeNodes, logTrees } from '../../../src/tables/log-trees.ts'
 import {
@@ -11,11 +11,11 @@ import {
   scoreArchiveFiles,
 } from '../../../src/tables/score-archive.ts'
 import { scoreBlocks, scoreSums, spoolCursors } from '../../../src/tables/score-blocks.ts'
-import { scoreLog, scoreRollups } from '../../../src/tables/score-log.ts'
+import { scoreRollups } from '../../../src/tables/score-rollups.ts'
 
 const SRC = new URL('../../../src/', import.meta.url)
 /** Folders that read and write both tables in SQL of their own. drizzle checks none of it. */
-const FOLDERS = ['score-log', 'rollups', 'stats', 'archive']
+const FOLDERS = ['log', 'reports/stats']
 
 /** Names of PostgreSQL, of other tables, and of the partitions of the log. */
 const NOT_COLUMNS = [
@@ -25,15 +25,12 @@ const NOT_COLUMNS = [
   'idle_in_transaction_session_timeout',
   'api_keys',
   'refresh_tokens',
-  'score_log_default',
   'score_blocks_default',
-  'score_log_p',
   'score_blocks_p',
   'score_log_partitions',
 ]
 
 const TABLES = [
-  scoreLog,
   scoreRollups,
   scoreBlocks,
   scoreSums,
@@ -44,7 +41,7 @@ const TABLES = [
   scoreArchiveBlocks,
 ] as const
 
-const columnsOf = (table: (typeof TABLES)[number] | typeof logErasures | typeof logTrees) =>
+const readColumns = (table: (typeof TABLES)[number] | typeof logErasures | typeof logTrees) =>
   Object.values(getTableColumns(table)).map(({ name }) => name)
 
 /** The code that holds SQL, without its comments. */
@@ -72,16 +69,15 @@ describe.each(TABLES)('the raw SQL on %#', (table) => {
           .split(',')
           .map((column) => column.trim().replaceAll('"', ''))
           .sort(),
-      ).toEqual(columnsOf(table).sort())
+      ).toEqual(readColumns(table).sort())
     }
   })
 })
 
-test('the columns that rollups are read by are those of the table, except its writer', () => {
+test('the columns that rollups are read by are those of the table', () => {
   const { sql } = new PgDialect().sqlToQuery(ROLLUP_COLUMNS)
   const words = new Set(sql.match(/\w+/g))
-  const unread = columnsOf(scoreRollups).filter((column) => !words.has(column))
-  expect(unread).toEqual(['writer'])
+  expect(readColumns(scoreRollups).filter((column) => !words.has(column))).toEqual([])
 })
 
 // The code is camelCase, so that a word with an underscore is a name of SQL.
@@ -92,13 +88,13 @@ test('every name in the raw SQL is a column, or is introduced by the SQL itself'
   const known = new Set([
     ...[...TABLES, logErasures, logTrees].flatMap((table) => [
       getTableName(table),
-      ...columnsOf(table),
+      ...readColumns(table),
     ]),
     ...introduced,
     ...NOT_COLUMNS,
   ])
   // A name before a parenthesis is a function.
   const names = new Set(code.match(/\b[a-z]+(?:_[a-z]+)+\b(?!\()/g))
-  expect(names.size).toBeGreaterThan(columnsOf(scoreLog).length)
+  expect(names.size).toBeGreaterThan(readColumns(scoreBlocks).length)
   expect([...names].filter((name) => !known.has(name))).toEqual([])
 })

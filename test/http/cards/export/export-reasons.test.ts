@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stepCard } from '../../support/cards/reason-cards.ts'
-import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
-import { openDuckdb } from '../../support/suites/sql-engines.ts'
+import { stepCard } from '../../../support/cards/reason-cards.ts'
+import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { openDuckdb } from '../../../support/suites/sql-engines.ts'
 
 const SQL = 'format=sql&dialect=duckdb&table=applicants'
 
@@ -58,7 +58,7 @@ describe.each(backends)('on $name', (backend) => {
     const { body } = await exported(id, SQL)
     expect(body).not.toContain('reason_1')
     expect(body).toContain('-- no columns of reasons: the method mean_at_cutoff needs a baseline')
-    const refusal = refusalOf(await exported(id, `${SQL}&reasons=4`))
+    const refusal = formatRefusal(await exported(id, `${SQL}&reasons=4`))
     expect(refusal).toMatchObject({ status: 422, error: 'not_exportable' })
     expect(refusal.details?.[0]?.path).toBe('reason_baseline')
     expect((await exported(id, 'format=pmml')).body).toContain('useReasonCodes="false"')
@@ -72,15 +72,15 @@ describe.each(backends)('on $name', (backend) => {
     const counts = bodies.map(({ body }) => new Set(body.match(/\breason_\d+\b/g)).size)
     expect(counts).toEqual([4, 0, 2, 10])
     for (const wrong of ['reasons=11', 'reasons=-1', 'reasons=x', 'reason_baseline=']) {
-      expect(outcomeOf(await exported(id, `${SQL}&${wrong}`)), wrong).toBe('400 invalid_request')
+      expect(findOutcome(await exported(id, `${SQL}&${wrong}`)), wrong).toBe('400 invalid_request')
     }
     for (const wrong of ['format=pmml&reasons=2', 'format=spec&reason_baseline=rbl_0']) {
-      expect(outcomeOf(await exported(id, wrong)), wrong).toBe('400 invalid_request')
+      expect(findOutcome(await exported(id, wrong)), wrong).toBe('400 invalid_request')
     }
     const plain = await team.register({ ...stepCard({}), reasons: undefined })
-    const refusal = refusalOf(await exported(plain, `${SQL}&reasons=4`))
+    const refusal = formatRefusal(await exported(plain, `${SQL}&reasons=4`))
     expect(refusal.details?.[0]).toMatchObject({ path: 'reasons' })
-    expect(outcomeOf(await exported(plain, SQL))).toBe('200')
+    expect(findOutcome(await exported(plain, SQL))).toBe('200')
   })
 
   test("a baseline of another model or team answers like one that doesn't exist", async () => {
@@ -97,7 +97,7 @@ describe.each(backends)('on $name', (backend) => {
       teams.otherTeam.call('GET', `/v1/models/${foreign}/${query(id)}`),
       team.call('GET', `/v1/models/${modelId}/${query('rbl_0')}`),
     ])
-    expect(answers.map(outcomeOf)).toEqual(Array(3).fill('404 baseline_not_found'))
+    expect(answers.map(findOutcome)).toEqual(Array(3).fill('404 baseline_not_found'))
     const texts = answers.map((one) => one.json().message)
     expect(new Set(texts).size).toBe(1)
   })

@@ -1,17 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
 import {
   card,
   categorical,
   plainFeature,
   sampleApplicants,
   sampleSpec,
-} from '../../support/cards/cards.ts'
-import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
-import { evaluatePmml } from '../../support/naive/naive-pmml.ts'
-import { backends } from '../../support/start/databases.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
-import { openDuckdb } from '../../support/suites/sql-engines.ts'
+} from '../../../support/cards/cards.ts'
+import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { evaluatePmml } from '../../../support/naive/naive-pmml.ts'
+import { backends } from '../../../support/start/databases.ts'
+import {
+  numberedSpec,
+  startTwoTeams,
+  type Team,
+  type TwoTeams,
+} from '../../../support/start/team.ts'
+import { openDuckdb } from '../../../support/suites/sql-engines.ts'
 
 const SQL = 'format=sql&dialect=duckdb&table=applicants'
 
@@ -94,7 +99,7 @@ describe.each(backends)('on $name', (backend) => {
     ['format=spec&key=id', 'key'],
     ['Format=pmml', 'Format'],
   ])('the query %s is 400 at %s', async (query, path) => {
-    const refusal = refusalOf(await exported(sample, `?${query}`))
+    const refusal = formatRefusal(await exported(sample, `?${query}`))
     expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
     expect(refusal.details?.[0]?.path).toBe(path)
   })
@@ -106,7 +111,7 @@ describe.each(backends)('on $name', (backend) => {
     ]
     const id = await team.register(card(features))
     const paths = async (query: string) => {
-      const refusal = refusalOf(await exported(id, query))
+      const refusal = formatRefusal(await exported(id, query))
       expect(refusal).toMatchObject({ status: 422, error: 'not_exportable' })
       return refusal.details?.map(({ path }) => path)
     }
@@ -114,14 +119,14 @@ describe.each(backends)('on $name', (backend) => {
     expect(await paths(`?${SQL}&key=Score&number_column=age`)).toEqual([
       ...['key', 'number_column', 'features[0].name', 'features[2].name'],
     ])
-    expect(outcomeOf(await exported(id, ''))).toBe('200')
+    expect(findOutcome(await exported(id, ''))).toBe('200')
   })
 
   test('a model of another team answers 404, and a wrong query is refused before that', async () => {
     const foreign = await teams.otherTeam.register(numberedSpec(1))
     for (const id of [foreign, newId('mod_', 0), 'deploy', `${sample}"`, `${sample}%0d%0a`]) {
-      expect(outcomeOf(await exported(id, '?format=pmml')), id).toBe('404 model_not_found')
-      expect(outcomeOf(await exported(id, '?format=xml')), id).toBe('400 invalid_request')
+      expect(findOutcome(await exported(id, '?format=pmml')), id).toBe('404 model_not_found')
+      expect(findOutcome(await exported(id, '?format=xml')), id).toBe('400 invalid_request')
     }
   })
 
@@ -132,7 +137,7 @@ describe.each(backends)('on $name', (backend) => {
     const answers = await Promise.all(
       ['?format=pmml', `?${SQL}`, `?${SQL}&key=score`, ''].map((query) => exported(id, query)),
     )
-    expect(answers.map(outcomeOf)).toEqual(['200', '200', '422 not_exportable', '200'])
+    expect(answers.map(findOutcome)).toEqual(['200', '200', '422 not_exportable', '200'])
     const [pmml, , refused] = answers
     expect(evaluatePmml(pmml?.body ?? '', new Map([['feature 999', 1]]))).toBe(100 + 999 * 3 + 2)
     expect(refused?.json().details).toEqual([{ path: 'key', message: expect.any(String) }])
@@ -141,6 +146,6 @@ describe.each(backends)('on $name', (backend) => {
   test('an archived model can still be exported', async () => {
     const id = await team.register(numberedSpec(3))
     await team.setStatus(id, 'archived')
-    expect(outcomeOf(await exported(id, '?format=pmml'))).toBe('200')
+    expect(findOutcome(await exported(id, '?format=pmml'))).toBe('200')
   })
 })

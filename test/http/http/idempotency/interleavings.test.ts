@@ -1,19 +1,19 @@
 import { eq, sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { auditRecord } from '../../../src/audit/record.ts'
-import { insertAuditRecord } from '../../../src/audit/writer.ts'
-import { AppError } from '../../../src/errors.ts'
-import type { KeptAnswer } from '../../../src/idempotency/sealer.ts'
-import { IdempotencyService, type IdempotencyStore } from '../../../src/idempotency/service.ts'
-import { PostgresIdempotencyStore } from '../../../src/idempotency/store.ts'
-import { systemClock } from '../../../src/platform/clock.ts'
-import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
-import { auditLog } from '../../../src/tables/audit.ts'
-import { newKey } from '../../support/scenarios/idempotency.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
-import { insertTeam } from '../../support/start/users.ts'
+import { AppError } from '../../../../src/errors.ts'
+import type { KeptAnswer } from '../../../../src/http/idempotency/sealer.ts'
+import { IdempotencyService } from '../../../../src/http/idempotency/service.ts'
+import { IdempotencyStore } from '../../../../src/http/idempotency/store.ts'
+import { auditRecord } from '../../../../src/identity/audit/record.ts'
+import { insertAuditRecord } from '../../../../src/identity/audit/writer.ts'
+import { systemClock } from '../../../../src/platform/clock.ts'
+import type { DatabaseHandle } from '../../../../src/platform/db/client.ts'
+import { auditLog } from '../../../../src/tables/audit.ts'
+import { newKey } from '../../../support/scenarios/idempotency.ts'
+import { backends, type TestDatabase } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { insertTeam } from '../../../support/start/users.ts'
 
 /** Where a process dies, or what of its store fails. */
 const FAULTS = [
@@ -141,13 +141,13 @@ describe.each(backends)('on $name', (backend) => {
     }
 
     private process({ secret, formerSecret }: ProcessSecrets): IdempotencyService {
-      const store = new PostgresIdempotencyStore(handle.db)
+      const store = new IdempotencyStore(handle.db)
       const isTo = (claimId: string, ...faults: string[]) =>
         faults.includes(this.faults.get(claimId) ?? 'none')
       const fail = () => {
         throw new AppError('unavailable', 'the database is away')
       }
-      const faulty: IdempotencyStore = {
+      const faulty: Pick<IdempotencyStore, 'claim' | 'keep' | 'release' | 'renew'> = {
         claim: (claim) => this.turn().then(() => store.claim(claim)),
         keep: async (claim, answer) => {
           await this.turn()
@@ -170,7 +170,7 @@ describe.each(backends)('on $name', (backend) => {
         formerSecret,
         onFailure: () => {},
       })
-      service.close()
+      void service.close()
       return service
     }
   }
@@ -189,9 +189,9 @@ describe.each(backends)('on $name', (backend) => {
           const outcomes = await scheduler.waitFor(Promise.all(running))
 
           expect(await requests.changes()).toBeLessThanOrEqual(1)
-          const executed = namesOf(outcomes, 'executed')
+          const executed = listNames(outcomes, 'executed')
           expect(executed.length).toBeLessThanOrEqual(1)
-          const replayed = new Set(namesOf(outcomes, 'replayed'))
+          const replayed = new Set(listNames(outcomes, 'replayed'))
           expect(replayed.size).toBeLessThanOrEqual(1)
 
           // Once everything has ended, the key tells whether the change was made.
@@ -220,9 +220,9 @@ describe.each(backends)('on $name', (backend) => {
           const running = all.map((one) => requests.run(one))
           const outcomes = await scheduler.waitFor(Promise.all(running))
           expect(await requests.changes()).toBe(1)
-          const [executed, ...others] = namesOf(outcomes, 'executed')
+          const [executed, ...others] = listNames(outcomes, 'executed')
           expect(others).toEqual([])
-          for (const name of namesOf(outcomes, 'replayed')) expect(name).toBe(executed)
+          for (const name of listNames(outcomes, 'replayed')) expect(name).toBe(executed)
           const rest = outcomes.filter((outcome) => !/^(executed|replayed)/.test(outcome))
           expect(rest.every((outcome) => outcome === 'idempotency_in_progress')).toBe(true)
           const last = await scheduler.waitFor(requests.run(PLAIN))
@@ -247,7 +247,7 @@ async function passed(pause: Promise<void>): Promise<Outcome> {
 }
 
 /** Ids of the requests with this outcome. */
-function namesOf(outcomes: readonly Outcome[], kind: 'executed' | 'replayed'): string[] {
+function listNames(outcomes: readonly Outcome[], kind: 'executed' | 'replayed'): string[] {
   const own = outcomes.filter((outcome) => outcome.startsWith(kind))
   return own.map((outcome) => outcome.slice(kind.length + 1))
 }

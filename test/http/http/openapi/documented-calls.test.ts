@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DocumentCheck, type DocumentedOperation } from '../../support/expect/document-check.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { blocksOf, codeIn, PAGES, proseOf, textOf } from '../../support/structure/documents.ts'
+import { DocumentCheck, type DocumentedOperation } from '../../../support/expect/document-check.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import {
+  codeIn,
+  formatProse,
+  listBlocks,
+  PAGES,
+  readText,
+} from '../../../support/structure/documents.ts'
 
 /** A call of the API that a page shows. */
 interface Call {
@@ -15,7 +21,7 @@ interface Call {
 }
 
 /** Pages for people and for operators, which are not in the document. */
-const OTHERS = /^\/(openapi\.json|docs|livez|readyz|metrics|console|hooks?)?(\/|$)/
+const OTHERS = /^\/(openapi(-3\.0)?\.json|docs|livez|readyz|metrics|console|hooks?)?(\/|$)/
 const START = /^(GET|POST|PUT|PATCH|DELETE) (\/\S*)$/
 
 // The document is the same on every database.
@@ -30,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-function callOf(page: string, line: string, below = ''): Call[] {
+function formatCall(page: string, line: string, below = ''): Call[] {
   const [, method = '', url = ''] = START.exec(line.trim()) ?? []
   if (method === '') return []
   const [path = '', query = ''] = url.split('?')
@@ -50,15 +56,17 @@ function bodyIn(text: string): object | null {
 
 /** Calls in code within sentences and tables, and at the start of lines of blocks. */
 const calls = PAGES.flatMap((page) => [
-  ...codeIn(proseOf(page)).flatMap((code) => callOf(page, code)),
-  ...blocksOf(textOf(page), 'text').flatMap((block) =>
+  ...codeIn(formatProse(page)).flatMap((code) => formatCall(page, code)),
+  ...listBlocks(readText(page), 'text').flatMap((block) =>
     block
       .split(/^(?=(?:GET|POST|PUT|PATCH|DELETE) \/)/m)
-      .flatMap((part) => callOf(page, part.split('\n')[0] ?? '', part.slice(part.indexOf('\n')))),
+      .flatMap((part) =>
+        formatCall(page, part.split('\n')[0] ?? '', part.slice(part.indexOf('\n'))),
+      ),
   ),
 ])
 
-function operationOf({ method, path }: Call): DocumentedOperation | undefined {
+function findOperation({ method, path }: Call): DocumentedOperation | undefined {
   const steps = path.split('/')
   const fits = (one: DocumentedOperation) => {
     const own = one.path.split('/')
@@ -74,12 +82,12 @@ const shown = ({ page, method, path }: Call) => `${page}: ${method} ${path}`
 // A call that is gone, or has another name, costs a reader an hour and their trust.
 test('every call that a page shows is an operation of the service', () => {
   expect(calls.length).toBeGreaterThan(150)
-  expect(calls.filter((call) => operationOf(call) === undefined).map(shown)).toEqual([])
+  expect(calls.filter((call) => findOperation(call) === undefined).map(shown)).toEqual([])
 })
 
 test('every parameter in a query that a page shows is one of its operation', () => {
   const unknown = calls.flatMap((call) => {
-    const parameters = operationOf(call)?.operation['parameters'] ?? []
+    const parameters = findOperation(call)?.operation['parameters'] ?? []
     const names = (parameters as { name: string }[]).map(({ name }) => name)
     const strange = call.query.filter((name) => !names.includes(name))
     return strange.map((name) => `${shown(call)} ${name}`)
@@ -91,7 +99,7 @@ test('every parameter in a query that a page shows is one of its operation', () 
 test('every whole body that a page shows is one that its operation takes', () => {
   const bodies = calls.filter(({ body }) => body !== null)
   const wrong = bodies.flatMap((call) => {
-    const { path, method } = operationOf(call) ?? expect.fail(shown(call))
+    const { path, method } = findOperation(call) ?? expect.fail(shown(call))
     const place = ['paths', path, method.toLowerCase(), 'requestBody', 'content']
     const validate = check.validator([...place, 'application/json', 'schema'])
     return validate(call.body) ? [] : [`${shown(call)} ${JSON.stringify(validate.errors)}`]
@@ -105,7 +113,9 @@ test('each body in the life of a model is whole, and each that a call needs is t
   const its = calls.filter(({ page }) => page === 'docs/model-life.md')
   expect(its.length).toBeGreaterThan(40)
   const lacking = its.filter((call) => {
-    const needs = operationOf(call)?.operation['requestBody'] as Record<string, unknown> | undefined
+    const needs = findOperation(call)?.operation['requestBody'] as
+      | Record<string, unknown>
+      | undefined
     const content = needs?.['content'] as object | undefined
     return call.body === null && content !== undefined && 'application/json' in content
   })
@@ -113,7 +123,7 @@ test('each body in the life of a model is whole, and each that a call needs is t
 })
 
 test('a call that is not there is found', () => {
-  const [call = expect.fail()] = callOf('a page', 'POST /v1/scores/{request_id}/undo')
-  expect(operationOf(call)).toBeUndefined()
-  expect(callOf('a page', 'GET /openapi.json')).toEqual([])
+  const [call = expect.fail()] = formatCall('a page', 'POST /v1/scores/{request_id}/undo')
+  expect(findOperation(call)).toBeUndefined()
+  expect(formatCall('a page', 'GET /openapi.json')).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -56,7 +56,7 @@ function placesIn(part: unknown, at: string): Place[] {
 
 const where = (isFaulty: (place: Place) => boolean) => places.filter(isFaulty).map(({ at }) => at)
 
-function typesOf({ type }: Json): readonly unknown[] {
+function readTypes({ type }: Json): readonly unknown[] {
   return (Array.isArray(type) ? type : [type]).filter((one) => one !== 'null')
 }
 
@@ -73,9 +73,9 @@ test('no schema is a choice that holds an array or a map', () => {
     [anyOf, oneOf].some((some) => Array.isArray(some) && some.map(resolved).some(isCollection)),
   )
   expect(choices).toEqual([])
-  expect(where(({ part }) => typesOf(part).includes('array') && typesOf(part).length > 1)).toEqual(
-    [],
-  )
+  expect(
+    where(({ part }) => readTypes(part).includes('array') && readTypes(part).length > 1),
+  ).toEqual([])
 })
 
 // Generators call what has no name Inner or InlineObject12, and another name with the next release.
@@ -125,7 +125,7 @@ test('all errors of all operations have one and the same schema', () => {
 // Go's and Rust's generators read a number without a format as float32, and a score loses its bits.
 test('every number is a double, and every integer states its width', () => {
   const isVague = ({ part }: Place) => {
-    const [type, ...more] = typesOf(part)
+    const [type, ...more] = readTypes(part)
     if (more.length > 0 || (type !== 'number' && type !== 'integer')) return false
     return !(type === 'number' ? ['double'] : ['int32', 'int64']).includes(String(part['format']))
   }

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { refusalOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, Team } from '../../support/start/team.ts'
+import { formatRefusal } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 describe.each(backends)('exports of access on $name', (backend) => {
   let team: Team
@@ -32,7 +32,7 @@ describe.each(backends)('exports of access on $name', (backend) => {
     const next = await lines(`?after=${first.at(-1).id}`)
     expect(next.map(({ action }) => action)).toEqual(['model.deploy', 'audit_log.export'])
     const unknown = await team.call('GET', '/v1/audit-log/export?after=aud_none')
-    expect(refusalOf(unknown)).toMatchObject({ status: 400, details: [{ path: 'after' }] })
+    expect(formatRefusal(unknown)).toMatchObject({ status: 400, details: [{ path: 'after' }] })
   })
 
   test('reading a single score and a reference leaves a record, without the reference', async () => {

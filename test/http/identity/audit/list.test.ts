@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AuditLog } from '../../../schemas/auditlog.ts'
-import { ROLES, type Role } from '../../../src/access/caller.ts'
-import { OPERATOR } from '../../../src/audit/record.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { auditLog } from '../../../src/tables/audit.ts'
-import { outcomeOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { seeded } from '../../support/start/seeded-database.ts'
-import { TestService } from '../../support/start/service.ts'
-import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
+import { AuditLog } from '../../../../schemas/auditlog.ts'
+import { ROLES, type Role } from '../../../../src/http/access/caller.ts'
+import { OPERATOR } from '../../../../src/identity/audit/record.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { auditLog } from '../../../../src/tables/audit.ts'
+import { expectSuccess, findOutcome } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { seeded } from '../../../support/start/seeded-database.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../../support/start/users.ts'
 
 const URL = '/v1/audit-log'
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
@@ -59,7 +59,7 @@ describe.each(backends)('on $name', (backend) => {
 
   const as = (who: Role | 'other') => tokenFor(service, teamUsers.get(who) ?? expect.fail(who))
   const list = async (query = '', who: Role | 'other' = 'admin') =>
-    successOf(await service.call({ method: 'GET', url: URL + query, token: as(who) }), AuditLog)
+    expectSuccess(await service.call({ method: 'GET', url: URL + query, token: as(who) }), AuditLog)
 
   // Whoever asks why an applicant was declined reads here what was changed before, and by whom.
   test('the list shows every record as it was written, newest first', async () => {
@@ -119,15 +119,26 @@ describe.each(backends)('on $name', (backend) => {
 
   test.each(['lead_modeler', 'modeler', 'viewer'] as const)('the %s is 403', async (role) => {
     const response = await service.call({ method: 'GET', url: URL, token: as(role) })
-    expect(outcomeOf(response)).toBe('403 insufficient_role')
+    expect(findOutcome(response)).toBe('403 insufficient_role')
   })
 
   test('without a token it is 401, and a wrong query is 403 before it is 400', async () => {
     const ask = async (url: string, token?: string) =>
-      outcomeOf(await service.call({ method: 'GET', url, ...(token !== undefined && { token }) }))
+      findOutcome(await service.call({ method: 'GET', url, ...(token !== undefined && { token }) }))
     expect(await ask(URL)).toBe('401 unauthorized')
     expect(await ask(`${URL}?limit=0`, as('viewer'))).toBe('403 insufficient_role')
-    for (const query of ['limit=0', 'limit=201', 'limit=x', 'cursor=%00', 'cursor=', 'actor=me']) {
+    for (const query of [
+      'limit=0',
+      'limit=201',
+      'limit=x',
+      'cursor=%00',
+      'cursor=',
+      'who=me',
+      'actor=%00',
+      'kind=none',
+      'from=yesterday',
+      'action=deploy',
+    ]) {
       expect(await ask(`${URL}?${query}`, as('owner')), query).toBe('400 invalid_request')
     }
   })

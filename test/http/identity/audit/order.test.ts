@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AuditLog } from '../../../schemas/auditlog.ts'
-import { auditRecord } from '../../../src/audit/record.ts'
-import { insertAuditRecord } from '../../../src/audit/writer.ts'
-import { successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { seeded } from '../../support/start/seeded-database.ts'
-import { TestService } from '../../support/start/service.ts'
-import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
+import { AuditLog } from '../../../../schemas/auditlog.ts'
+import { auditRecord } from '../../../../src/identity/audit/record.ts'
+import { insertAuditRecord } from '../../../../src/identity/audit/writer.ts'
+import { expectSuccess } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { seeded } from '../../../support/start/seeded-database.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../../support/start/users.ts'
 
-const subjectsOf = (records: ReadonlyArray<{ subject: string }>) =>
+const findSubjects = (records: ReadonlyArray<{ subject: string }>) =>
   records.map(({ subject }) => subject)
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
 
@@ -36,7 +36,7 @@ describe.each(backends)('on $name', (backend) => {
       await change('mod_a', AT)
       // At the same time: who writes first is not done first, unless the second waits.
       const slow = change('mod_d', AT + 9_000, 300)
-      await sleep(100)
+      while (!made.includes('mod_d')) await sleep(5)
       await Promise.all([slow, change('mod_c', AT + 8_000)])
     })
     service = await TestService.start(withRecords)
@@ -46,14 +46,14 @@ describe.each(backends)('on $name', (backend) => {
   const list = async (query: string) => {
     const url = `/v1/audit-log${query}`
     const token = tokenFor(service, owner)
-    return successOf(await service.call({ method: 'GET', url, token }), AuditLog)
+    return expectSuccess(await service.call({ method: 'GET', url, token }), AuditLog)
   }
 
   // Who approved what before whom is read from this order.
   test('the log is in the order in which the changes were made', async () => {
     expect(made).toEqual(['mod_b', 'mod_a', 'mod_d', 'mod_c'])
     const { records } = await list('')
-    expect(subjectsOf(records)).toEqual(made.toReversed())
+    expect(findSubjects(records)).toEqual(made.toReversed())
   })
 
   test.each([1, 2, 3])('pages of %d lead through it in this order', async (limit) => {
@@ -61,7 +61,7 @@ describe.each(backends)('on $name', (backend) => {
     let cursor = ''
     do {
       const page = await list(`?limit=${limit}${cursor && `&cursor=${cursor}`}`)
-      subjects.push(...subjectsOf(page.records))
+      subjects.push(...findSubjects(page.records))
       cursor = page.next_cursor ?? ''
     } while (cursor !== '')
     expect(subjects).toEqual(made.toReversed())

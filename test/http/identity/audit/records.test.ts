@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import { ne, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Database } from '../../../src/platform/db/client.ts'
-import { auditLog } from '../../../src/tables/audit.ts'
-import { users } from '../../../src/tables/auth.ts'
-import { deployments } from '../../../src/tables/deployments.ts'
-import { apiKeys } from '../../../src/tables/keys.ts'
-import { models } from '../../../src/tables/models.ts'
-import { card, plainFeature } from '../../support/cards/cards.ts'
-import { jsonOf, refusalOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
-import { OWNER, TestService } from '../../support/start/service.ts'
+import type { Database } from '../../../../src/platform/db/client.ts'
+import { auditLog } from '../../../../src/tables/audit.ts'
+import { users } from '../../../../src/tables/auth.ts'
+import { deployments } from '../../../../src/tables/deployments.ts'
+import { apiKeys } from '../../../../src/tables/keys.ts'
+import { models } from '../../../../src/tables/models.ts'
+import { card, plainFeature } from '../../../support/cards/cards.ts'
+import { formatJson, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { seeded, withDatabase } from '../../../support/start/seeded-database.ts'
+import { OWNER, TestService } from '../../../support/start/service.ts'
 
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
 const clock = { epochMs: () => AT, monotonicMs: () => performance.now() }
@@ -28,16 +28,16 @@ const oddSpec = `{"zeta":[1e300,-0.1,"\\u0000\\ud800"],"10":{"2":null,"1":""},${
 /** Every row of every table, as text. */
 async function everythingIn(db: Database): Promise<string> {
   // Each driver answers rows in a form of its own: a list, or an object with one.
-  const rowsOf = async (query: string): Promise<Array<Record<string, unknown>>> => {
+  const queryRows = async (query: string): Promise<Array<Record<string, unknown>>> => {
     const found: unknown = await db.execute(sql.raw(query))
     return Array.isArray(found) ? [...found] : Object(found).rows
   }
-  const tables = await rowsOf(
+  const tables = await queryRows(
     "select table_name from information_schema.tables where table_schema = 'public'",
   )
   const texts: string[] = []
   for (const { table_name: table } of tables) {
-    const rows = await rowsOf(`select t::text as row from "${table}" t`)
+    const rows = await queryRows(`select t::text as row from "${table}" t`)
     texts.push(...rows.map(({ row }) => `${table}: ${row}`))
   }
   return texts.join('\n')
@@ -62,7 +62,7 @@ describe.each(backends)('the records of management on $name', (backend) => {
   let service: TestService
   let answers: Record<
     'session' | 'deployed' | 'registered' | 'odd' | 'key',
-    ReturnType<typeof jsonOf>
+    ReturnType<typeof formatJson>
   >
   let written: Awaited<ReturnType<typeof writtenBy>>
   let by: object
@@ -70,10 +70,10 @@ describe.each(backends)('the records of management on $name', (backend) => {
   beforeAll(async () => {
     service = await TestService.start(backend, { clock })
     const login = await service.call({ url: '/api/auth/login', body: OWNER })
-    const session = jsonOf(login)
+    const session = formatJson(login)
     const token = session.access_token
     const post = async (url: string, body: object | string) =>
-      jsonOf(await service.call({ url, token, body }))
+      formatJson(await service.call({ url, token, body }))
     answers = {
       session,
       deployed: await post(DEPLOY, order),
@@ -101,7 +101,8 @@ describe.each(backends)('the records of management on $name', (backend) => {
       ...by,
     })
     const { name, version } = spec
-    const model = { name, version, environment: 'staging' }
+    const spec_sha256 = expect.stringMatching(/^[0-9a-f]{64}$/)
+    const model = { name, version, environment: 'staging', spec_sha256 }
     const switches = { is_active: true, strict_mode: false, require_approval: false }
     const deployment = { name, environment: 'staging', ...switches, cache_version: 1 }
     const production = { environment: 'production', description: null }
@@ -156,6 +157,7 @@ describe.each(backends)('the records of management on $name', (backend) => {
       requireApproval: false,
       emergencyRollback: true,
       cacheVersion: 1,
+      cutoff: null,
       createdAt: now,
       updatedAt: now,
       championModelId: answers.deployed.model_id,
@@ -168,14 +170,14 @@ describe.each(backends)('the records of management on $name', (backend) => {
   test('no table holds a password, a refresh token or a key, whole or in its secret part', () => {
     const { key, prefix } = answers.key
     const refreshToken = answers.session.refresh_token
-    const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
+    const computeHash = (text: string) => createHash('sha256').update(text).digest('hex')
     const { everything } = written
     for (const secret of [OWNER.password, refreshToken, key, key.slice(prefix.length)]) {
       expect(everything).not.toContain(secret)
     }
-    expect(everything).toContain(hashOf(refreshToken))
+    expect(everything).toContain(computeHash(refreshToken))
     expect(everything).toMatch(/users: .*\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-    expect(written.keys).toMatchObject([{ keyHash: hashOf(key), keyPrefix: prefix }])
+    expect(written.keys).toMatchObject([{ keyHash: computeHash(key), keyPrefix: prefix }])
     // The search above finds what is there.
     expect(everything).toContain(keyOrder.name)
   })
@@ -214,7 +216,7 @@ test.each(backends)('on $name a change whose record fails does not happen', asyn
     { url: '/v1/keys', body: keyOrder },
   ]) {
     // Nothing of the statement or its parameters may leave the service.
-    expect(refusalOf(await service.call({ ...call, token }))).toEqual({
+    expect(formatRefusal(await service.call({ ...call, token }))).toEqual({
       status: 500,
       error: 'internal_error',
       message: 'the service failed to handle this request',

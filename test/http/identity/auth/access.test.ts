@@ -1,32 +1,32 @@
 import { eq } from 'drizzle-orm'
 import type { LightMyRequestResponse, RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROLES, type Role } from '../../../src/access/caller.ts'
-import { keyHashOf } from '../../../src/keys/secret.ts'
-import type { Database } from '../../../src/platform/db/client.ts'
-import { users } from '../../../src/tables/auth.ts'
-import { deployments } from '../../../src/tables/deployments.ts'
-import { apiKeys } from '../../../src/tables/keys.ts'
-import { card, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { ANONYMOUS, bearer, type World } from '../../support/scenarios/anonymous-callers.ts'
-import { belongingsOf } from '../../support/scenarios/belongings.ts'
+import { ROLES, type Role } from '../../../../src/http/access/caller.ts'
+import { hashKey } from '../../../../src/identity/keys/secret.ts'
+import type { Database } from '../../../../src/platform/db/client.ts'
+import { users } from '../../../../src/tables/auth.ts'
+import { deployments } from '../../../../src/tables/deployments.ts'
+import { apiKeys } from '../../../../src/tables/keys.ts'
+import { card, plainFeature } from '../../../support/cards/cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { ANONYMOUS, bearer, type World } from '../../../support/scenarios/anonymous-callers.ts'
+import { readBelongings } from '../../../support/scenarios/belongings.ts'
 import {
   type Admitted,
+  formatPath,
   type IdName,
   type Ids,
   isOfPage,
-  pathOf,
   ROUTES,
-  routesOf,
+  readRoutes,
   UNKNOWN,
   withIds,
-} from '../../support/scenarios/routes.ts'
-import { backends } from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/seeded-database.ts'
-import { TestService } from '../../support/start/service.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
-import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
+} from '../../../support/scenarios/routes.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { withDatabase } from '../../../support/start/seeded-database.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../../support/start/users.ts'
 
 const spec = card([plainFeature('income')])
 const applicant = { income: 1 }
@@ -34,12 +34,26 @@ const applicant = { income: 1 }
 /** Roles that may deploy a model. */
 const DEPLOYING: Role[] = ['owner', 'admin', 'lead_modeler']
 /** What the scope `score` opens. */
-const SCORING: Admitted[] = ['score key', 'score key or deployer']
+const SCORING: Admitted[] = [
+  ...(['score key', 'score key or deployer'] as const),
+  ...(['score key or file reader', 'member or any key'] as const),
+]
+
+/** Whether a member of a role, or a service account with it, is admitted. */
+const admitsRole = (role: Role) => (admitted: Admitted) =>
+  admitted === 'anyone' ||
+  READING.includes(admitted) ||
+  (admitted === 'score key or deployer' && DEPLOYING.includes(role)) ||
+  (admitted === 'score key or file reader' && [...DEPLOYING, 'auditor'].includes(role)) ||
+  (Array.isArray(admitted) && admitted.includes(role))
+
+/** What the scope `read` opens. */
+const READING: Admitted[] = ['member or read key', 'member or any key']
 
 /** What each kind of key opens beside the login, on a deployment for staging. */
 const KEYS: Record<string, { order: object; opens: Admitted[]; score?: string }> = {
   score: { order: { scopes: ['score'] }, opens: SCORING },
-  read: { order: { scopes: ['read'] }, opens: ['member or read key'] },
+  read: { order: { scopes: ['read'] }, opens: READING },
   both: { order: { scopes: ['read', 'score'] }, opens: [...SCORING, 'member or read key'] },
   staging: { order: { environment: 'staging' }, opens: SCORING },
   production: {
@@ -49,12 +63,12 @@ const KEYS: Record<string, { order: object; opens: Admitted[]; score?: string }>
   },
   'staging read': {
     order: { scopes: ['read'], environment: 'staging' },
-    opens: ['member or read key'],
+    opens: READING,
   },
 }
 
 /** The part of a response that a caller sees, without the request's id, its time and the quota. */
-function visibleOf({ statusCode, headers, body }: LightMyRequestResponse): unknown {
+function readVisible({ statusCode, headers, body }: LightMyRequestResponse): unknown {
   const requestId = String(headers['x-request-id'])
   const { date: _date, 'x-ratelimit-remaining': _remaining, ...others } = headers
   return { statusCode, body: body.replaceAll(requestId, ''), ...others, 'x-request-id': '' }
@@ -67,7 +81,7 @@ describe.each(backends)('on $name', (backend) => {
   let ids: Ids
 
   beforeAll(async () => {
-    const { started, routes: found } = await routesOf(() => startTwoTeams(backend))
+    const { started, routes: found } = await readRoutes(() => startTwoTeams(backend))
     routes = found
     teams = started
     const { service, team, teamUsers, otherTeamId } = teams
@@ -93,10 +107,10 @@ describe.each(backends)('on $name', (backend) => {
     const answers: Record<string, string[]> = {}
     const headers = authorization === undefined ? {} : { authorization }
     for (const [row, { body }] of Object.entries(ROUTES)) {
-      const { method, path } = pathOf(row)
+      const { method, path } = formatPath(row)
       const call = { method, url: withIds(path, ids), headers }
       const ask = async (text?: string) =>
-        outcomeOf(await world.service.call(text === undefined ? call : { ...call, body: text }))
+        findOutcome(await world.service.call(text === undefined ? call : { ...call, body: text }))
       answers[row] =
         body === undefined
           ? [await ask()]
@@ -113,9 +127,13 @@ describe.each(backends)('on $name', (backend) => {
     const answers: Record<string, string[]> = {}
     for (const [row, { admitted, success = '200', body }] of Object.entries(ROUTES)) {
       const anonymous = admitted === 'score key' ? '401 invalid_api_key' : '401 unauthorized'
-      const isForRoles = Array.isArray(admitted) || admitted === 'score key or deployer'
+      const isForRoles =
+        Array.isArray(admitted) ||
+        admitted === 'score key or deployer' ||
+        admitted === 'score key or file reader'
       const refused = (isForRoles && refusedUser) || anonymous
-      const scored = admitted === 'score key' && score !== undefined ? score : success
+      const isScoring = admitted === 'score key' || admitted === 'member or any key'
+      const scored = isScoring && score !== undefined ? score : success
       const outcomes = admits(admitted) ? [scored, '400 invalid_request'] : [refused, refused]
       answers[row] = body === undefined ? outcomes.slice(0, 1) : outcomes
     }
@@ -134,18 +152,24 @@ describe.each(backends)('on $name', (backend) => {
       `${method} ${url}`,
       { operation: config?.operation, access: config?.access },
     ])
-    const accessOf = (admitted: Admitted) => {
+    const readAccess = (admitted: Admitted) => {
       if (admitted === 'anyone') return { by: 'anyone' }
       if (admitted === 'score key') return { by: 'key', scope: 'score' }
       if (admitted === 'member or read key') return { by: 'user-or-key', scope: 'read' }
+      if (admitted === 'member or any key') {
+        return { by: 'user-or-key', scope: 'score', orScope: 'read' }
+      }
       if (admitted === 'score key or deployer') {
         return { by: 'user-or-key', scope: 'score', roles: DEPLOYING }
       }
+      if (admitted === 'score key or file reader') {
+        return { by: 'user-or-key', scope: 'score', roles: [...DEPLOYING, 'auditor'] }
+      }
       return { by: 'user', roles: admitted }
     }
-    const declared = Object.entries(ROUTES).map(([row, { operation, admitted }]) => [
+    const declared = Object.entries(ROUTES).map(([row, { operation, admitted, inPerson }]) => [
       row,
-      { operation, access: accessOf(admitted) },
+      { operation, access: { ...readAccess(admitted), ...(inPerson && { inPerson }) } },
     ])
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(declared))
     expect(new Set(Object.values(ROUTES).map(({ operation }) => operation)).size).toBe(found.length)
@@ -158,28 +182,26 @@ describe.each(backends)('on $name', (backend) => {
 
   // A role too many may deploy a model that decides about loans, or make keys for the whole team.
   test.each(ROLES)('the role %s opens the routes of its row, and no scoring', async (role) => {
-    const answers = await answersTo(bearer(teams.tokenOf(role)))
-    const admits = (admitted: Admitted) =>
-      isAnyone(admitted) ||
-      admitted === 'member or read key' ||
-      (admitted === 'score key or deployer' && DEPLOYING.includes(role)) ||
-      (Array.isArray(admitted) && admitted.includes(role))
+    const answers = await answersTo(bearer(teams.readToken(role)))
+    const admits = admitsRole(role)
     expect(answers).toEqual(expected(admits, { refusedUser: '403 insufficient_role' }))
   })
 
   // Wherever a token of the role is accepted, a pipeline must be; and nowhere else.
   test.each(ROLES.slice(1))(
-    'a service account with the role %s opens what a member with it opens, and has no password',
+    'a service account with the role %s opens what a member with it opens, has no password, and changes no members and no accounts',
     async (role) => {
       const order = { name: 'of the access table', role }
       const { token } = await teams.team.done('POST', '/v1/service-accounts', order)
-      const admits = (admitted: Admitted) =>
-        isAnyone(admitted) ||
-        admitted === 'member or read key' ||
-        (admitted === 'score key or deployer' && DEPLOYING.includes(role)) ||
-        (Array.isArray(admitted) && admitted.includes(role))
+      const admits = admitsRole(role)
+      const refused = '403 insufficient_role'
+      const inPerson = Object.entries(ROUTES).filter(([, row]) => row.inPerson)
+      expect(inPerson).toHaveLength(6)
       expect(await answersTo(bearer(token))).toEqual({
-        ...expected(admits, { refusedUser: '403 insufficient_role' }),
+        ...expected(admits, { refusedUser: refused }),
+        ...Object.fromEntries(
+          inPerson.map(([row, { body }]) => [row, body ? [refused, refused] : [refused]]),
+        ),
         'POST /api/auth/password': ['403 insufficient_role', '400 invalid_request'],
       })
     },
@@ -189,7 +211,7 @@ describe.each(backends)('on $name', (backend) => {
   test('the role that counts is that of the user, not the one in the token', async () => {
     const promoted = tokenFor(world.service, { ...world.teamUsers.viewer, role: 'owner' })
     expect(await answersTo(bearer(promoted))).toEqual(
-      await answersTo(bearer(teams.tokenOf('viewer'))),
+      await answersTo(bearer(teams.readToken('viewer'))),
     )
   })
 
@@ -203,8 +225,8 @@ describe.each(backends)('on $name', (backend) => {
     },
   )
 
-  /** All that a team can read of what it has. */
-  const shelfOf = async (team: Team) => {
+  /** All that a team can read of what it has, but when a key was used last, which comes late. */
+  const readShelf = async (team: Team) => {
     const lists = [
       '/v1/models',
       '/v1/deployments',
@@ -213,18 +235,20 @@ describe.each(backends)('on $name', (backend) => {
       '/v1/service-accounts',
       '/api/v1/scorecards',
     ]
-    return Promise.all(lists.map(async (url) => (await team.call('GET', url)).body))
+    const read = async (url: string) =>
+      (await team.call('GET', url)).body.replaceAll(/"last_used_at":(?:null|"[^"]*")/g, '')
+    return Promise.all(lists.map(read))
   }
 
   // Any difference would tell a lender what another team has.
   test('a resource of another team is answered byte for byte like one that does not exist', async () => {
     const { team, otherTeam, service } = teams
-    const theirs = await belongingsOf(otherTeam, spec.name)
-    const shelf = await shelfOf(otherTeam)
+    const theirs = await readBelongings(otherTeam, spec.name)
+    const shelf = await readShelf(otherTeam)
     const details = await otherTeam.deployment(theirs.slug)
     const compared: string[] = []
     for (const [row, { admitted, body, naming = [] }] of Object.entries(ROUTES)) {
-      const { method, path } = pathOf(row)
+      const { method, path } = formatPath(row)
       const token = admitted === 'score key' ? team.key : team.owner
       for (const one of [body, ...naming]) {
         const text = one === undefined ? undefined : JSON.stringify(one)
@@ -236,14 +260,16 @@ describe.each(backends)('on $name', (backend) => {
             return service.call(text === undefined ? call : { ...call, body: withIds(text, named) })
           }
           const unknown = await ask(UNKNOWN[name])
-          expect(outcomeOf(unknown), row).toMatch(/^404 [a-z_]+_not_found$/)
-          expect(visibleOf(await ask(theirs[name])), `${row}, ${name}`).toEqual(visibleOf(unknown))
+          expect(findOutcome(unknown), row).toMatch(/^404 [a-z_]+_not_found$/)
+          expect(readVisible(await ask(theirs[name])), `${row}, ${name}`).toEqual(
+            readVisible(unknown),
+          )
           compared.push(`${row} ${name}`)
         }
       }
     }
     // Nothing of theirs was changed by it, and every id of the table was put to the test.
-    expect(await shelfOf(otherTeam)).toEqual(shelf)
+    expect(await readShelf(otherTeam)).toEqual(shelf)
     expect(await otherTeam.deployment(theirs.slug)).toEqual(details)
     // Each team names its own definitions.
     const inPaths = Object.keys(ROUTES).filter(
@@ -258,10 +284,10 @@ describe.each(backends)('on $name', (backend) => {
 
   test('no list shows anything of another team', async () => {
     const { team, otherTeam } = teams
-    const theirs = await belongingsOf(otherTeam, spec.name)
+    const theirs = await readBelongings(otherTeam, spec.name)
     const lists = Object.keys(ROUTES).filter((row) => row.startsWith('GET') && !row.includes(':'))
     for (const row of lists) {
-      const { body } = await team.call('GET', pathOf(row).path)
+      const { body } = await team.call('GET', formatPath(row).path)
       for (const [name, id] of Object.entries(theirs)) {
         if (name !== 'definition') expect(body, row).not.toContain(id)
       }
@@ -275,7 +301,7 @@ describe.each(backends)('on $name', (backend) => {
     const url = `/v1/score/${ids.slug}`
     for (const scheme of ['bearer', 'BEARER']) {
       const headers = { authorization: `${scheme} ${world.keys['score']}` }
-      expect(outcomeOf(await world.service.call({ url, headers, body: {} }))).toBe('200')
+      expect(findOutcome(await world.service.call({ url, headers, body: {} }))).toBe('200')
     }
   })
 })
@@ -310,7 +336,7 @@ describe.each(shared)('what is taken away on $name by another process', (backend
     })
     const ask = async (user: TestUser | undefined) => {
       const token = tokenFor(service, user ?? expect.fail('no user was added'))
-      return outcomeOf(await service.call({ url: '/v1/keys', token, body: { name: 'k' } }))
+      return findOutcome(await service.call({ url: '/v1/keys', token, body: { name: 'k' } }))
     }
     const [removed, demoted] = teamUsers
     expect([await ask(removed), await ask(demoted)]).toEqual(['201', '201'])
@@ -335,7 +361,7 @@ describe.each(shared)('what is taken away on $name by another process', (backend
     const [slug, off] = [await service.deploy(owner, spec), await service.deploy(owner, spec)]
     const [key, revoked] = [await service.createKey(owner), await service.createKey(owner)]
     const ask = async (to: string, token: string) =>
-      outcomeOf(await service.call({ url: `/v1/score/${to}`, token, body: applicant }))
+      findOutcome(await service.call({ url: `/v1/score/${to}`, token, body: applicant }))
     const askAll = async () => [await ask(slug, key), await ask(slug, revoked), await ask(off, key)]
     expect(await askAll()).toEqual(['200', '200', '200'])
 
@@ -344,7 +370,7 @@ describe.each(shared)('what is taken away on $name by another process', (backend
       db
         .update(apiKeys)
         .set({ revokedAt })
-        .where(eq(apiKeys.keyHash, keyHashOf(revoked))),
+        .where(eq(apiKeys.keyHash, hashKey(revoked))),
     )
     await change((db) =>
       db.update(deployments).set({ isActive: false }).where(eq(deployments.id, off)),

@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { TestProvider } from '../../support/servers/openid-provider.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { OWNER, TestService } from '../../support/start/service.ts'
-import { REDIRECT_URIS, refusalOf, signOn, signOnEnv } from '../../support/start/sign-on.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { TestProvider } from '../../../support/servers/openid-provider.ts'
+import { switchedOff } from '../../../support/start/changes.ts'
+import { backends, type TestDatabase } from '../../../support/start/databases.ts'
+import { OWNER, TestService } from '../../../support/start/service.ts'
+import { formatRefusal, REDIRECT_URIS, signOn, signOnEnv } from '../../../support/start/sign-on.ts'
+import { numberedSpec } from '../../../support/start/team.ts'
+import { tokenFor } from '../../../support/start/users.ts'
 
 describe.each(backends)('passwords switched off on $name', (backend) => {
   let provider: TestProvider
@@ -22,39 +25,77 @@ describe.each(backends)('passwords switched off on $name', (backend) => {
   })
 
   const login = (body: object) => service.call({ url: '/api/auth/login', body })
+  const operator = () => {
+    const { team: teamId } = JSON.parse(atob(owner.split('.')[1] ?? ''))
+    return { userId: 'operator', teamId, role: null }
+  }
 
   test('the break-glass owner signs in with a password, and nobody else', async () => {
     expect(owner).toEqual(expect.any(String))
     const member = { email: 'm@lender.example', password: 'a long password' }
-    const made = await service.call({
-      url: '/v1/members',
-      token: owner,
-      body: { ...member, role: 'admin' },
-    })
-    expect(outcomeOf(made)).toBe('201')
-    expect(outcomeOf(await login(member))).toBe('401 invalid_credentials')
+    await service.services.members.create(operator(), { ...member, role: 'admin' })
+    expect(findOutcome(await login(member))).toBe('401 invalid_credentials')
+  })
+
+  // Its password could never be used, and would be one more way in once passwords are on again.
+  test('no member is made with a password', async () => {
+    const body = { email: 'm@lender.example', password: 'a long password', role: 'viewer' }
+    const made = await service.call({ url: '/v1/members', token: owner, body })
+    expect(findOutcome(made)).toBe('409 passwords_off')
+  })
+
+  // An owner could delete that member, make them anew with a password of their own, and approve
+  // their own change with it.
+  test('the break-glass owner is made, changed and removed by the command line alone, and decides nothing', async () => {
+    const { members, approvals } = service.services
+    const boss = {
+      email: 'boss@lender.example',
+      password: 'a long password',
+      role: 'owner',
+    } as const
+    const { id: bossId, teamId } = await members.create(operator(), boss)
+    const token = tokenFor(service, { userId: bossId, teamId, role: 'owner' })
+    const list = await service.call({ method: 'GET', url: '/v1/members', token })
+    const { id } = list.json().members.find(({ email }: { email: string }) => email === OWNER.email)
+    const refused = '403 insufficient_role'
+    const url = `/v1/members/${id}`
+    const changed = { method: 'PATCH', url, token, body: { role: 'viewer' } } as const
+    expect(findOutcome(await service.call(changed))).toBe(refused)
+    expect(findOutcome(await service.call({ method: 'DELETE', url, token }))).toBe(refused)
+    const again = { ...OWNER, email: OWNER.email.toUpperCase(), role: 'owner' }
+    expect(findOutcome(await service.call({ url: '/v1/members', token, body: again }))).toBe(
+      refused,
+    )
+    const slug = await service.deploy(token, numberedSpec(1))
+    const request = await switchedOff(service, token, slug)
+    for (const decision of ['approve', 'decline']) {
+      const call = { url: `/v1/change-requests/${request}/${decision}`, token: owner }
+      expect(findOutcome(await service.call(call))).toBe(refused)
+    }
+    expect((await approvals.get(teamId, request)).state).toBe('waiting')
+    await members.remove(operator(), id)
   })
 
   // Else a person at the provider could take the account that is there against the provider.
   test('nobody becomes the break-glass owner by single sign-on', async () => {
     const groups = ['/scoreline/admins']
     provider.accounts.set('mallory', { email: OWNER.email, email_verified: true, groups })
-    expect(refusalOf(await signOn(service, 'mallory'))).toBe('401 sign_on_refused member')
-    expect(outcomeOf(await login(OWNER))).toBe('200')
+    expect(formatRefusal(await signOn(service, 'mallory'))).toBe('401 sign_on_refused member')
+    expect(findOutcome(await login(OWNER))).toBe('200')
   })
 
   test('the owner of that address loses the way in with the role', async () => {
-    const second = { email: 'second@lender.example', password: 'a long password', role: 'owner' }
-    await service.call({ url: '/v1/members', token: owner, body: second })
+    const { members } = service.services
+    const second = { email: 'second@lender.example', password: 'a long password' }
+    await members.create(operator(), { ...second, role: 'owner' })
     const session = (await login(OWNER)).json()
     const list = await service.call({ method: 'GET', url: '/v1/members', token: owner })
     const { id } = list.json().members.find(({ email }: { email: string }) => email === OWNER.email)
-    const url = `/v1/members/${id}`
-    await service.call({ method: 'PATCH', url, token: owner, body: { role: 'admin' } })
-    expect(outcomeOf(await login(OWNER))).toBe('401 invalid_credentials')
+    await members.setRole(operator(), id, 'admin')
+    expect(findOutcome(await login(OWNER))).toBe('401 invalid_credentials')
     const body = { refresh_token: session.refresh_token }
     const refreshed = await service.call({ url: '/api/auth/refresh', body })
-    expect(outcomeOf(refreshed)).toBe('401 invalid_refresh_token')
+    expect(findOutcome(refreshed)).toBe('401 invalid_refresh_token')
     expect(refreshed.json().message).toContain('passwords are switched off')
   })
 })
@@ -94,9 +135,9 @@ describe.each(backends)('an owner who was linked before they were named on $name
     const { refresh_token } = (await signOn(before, 'linked')).json()
     await before.close()
     const service = await start({ PASSWORD_LOGIN: 'off', BREAK_GLASS_EMAIL: email })
-    expect(refusalOf(await signOn(service, 'linked'))).toBe('401 sign_on_refused member')
+    expect(formatRefusal(await signOn(service, 'linked'))).toBe('401 sign_on_refused member')
     const refreshed = await service.call({ url: '/api/auth/refresh', body: { refresh_token } })
-    expect(outcomeOf(refreshed)).toBe('401 invalid_refresh_token')
+    expect(findOutcome(refreshed)).toBe('401 invalid_refresh_token')
     expect(refreshed.json().message).toContain('BREAK_GLASS_EMAIL')
     const fault = () => service.services.signOn.breakGlassFault()
     expect(await fault()).toContain('admin, not owner')
@@ -105,7 +146,7 @@ describe.each(backends)('an owner who was linked before they were named on $name
     await members.setRole({ userId: 'operator', teamId, role: null }, id, 'owner')
     expect(await fault()).toBeNull()
     const login = { email, password: 'a long password' }
-    expect(outcomeOf(await service.call({ url: '/api/auth/login', body: login }))).toBe('200')
+    expect(findOutcome(await service.call({ url: '/api/auth/login', body: login }))).toBe('200')
   })
 
   test('is told from one who is not there, and from one without a password', async () => {

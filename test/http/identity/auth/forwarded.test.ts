@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
 
 const ALLOWED = '192.0.2.5'
 const OUTSIDE = '198.51.100.7'
@@ -23,7 +23,7 @@ async function outcomeWith(trustProxy: string | undefined): Promise<string> {
       remoteAddress: OUTSIDE,
       headers: { 'x-forwarded-for': ALLOWED },
     })
-    return outcomeOf(answer)
+    return findOutcome(answer)
   } finally {
     await service.close()
   }

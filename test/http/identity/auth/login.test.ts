@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { TokenResult } from '../../../schemas/auth.ts'
-import { jsonOf, refusalOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { ManualClock } from '../../support/start/manual-clock.ts'
-import { OWNER, TestService } from '../../support/start/service.ts'
+import { TokenResult } from '../../../../schemas/auth.ts'
+import { expectSuccess, formatJson, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
+import { OWNER, TestService } from '../../../support/start/service.ts'
 
 const LOGIN = '/api/auth/login'
 const WRONG = { status: 401, error: 'invalid_credentials', message: 'email or password is wrong' }
@@ -31,7 +31,7 @@ describe.each(backends)('on $name', (backend) => {
   // Clients rely on these four fields; a token that a proxy stores is a token that leaks.
   test('a login answers the four documented fields, for one hour, and forbids storing them', async () => {
     const response = await login(OWNER)
-    const body = successOf(response, TokenResult)
+    const body = expectSuccess(response, TokenResult)
     expect(body).toEqual({
       access_token: expect.any(String),
       refresh_token: expect.stringMatching(/^[\w-]{43}$/),
@@ -43,7 +43,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // Another issuer's token, or one that never ends, would pass where the service's own is meant.
   test('the access token is an HS256 JWT with subject, team, role, session, issuer, audience and one hour', async () => {
-    const { access_token: token } = jsonOf(await login(OWNER))
+    const { access_token: token } = formatJson(await login(OWNER))
     const [header, claims, signature] = token.split('.')
     expect(decode(header)).toEqual({ alg: 'HS256', typ: 'JWT' })
     expect(decode(claims)).toEqual({
@@ -64,7 +64,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // One stolen session must not be all of them.
   test('each login gives a refresh token of its own', async () => {
-    const [one, other] = [jsonOf(await login(OWNER)), jsonOf(await login(OWNER))]
+    const [one, other] = [formatJson(await login(OWNER)), formatJson(await login(OWNER))]
     expect(one.refresh_token).not.toBe(other.refresh_token)
   })
 
@@ -72,8 +72,8 @@ describe.each(backends)('on $name', (backend) => {
   test('a wrong password and an unknown email get the identical answer', async () => {
     const wrong = await login({ ...OWNER, password: 'not the password' })
     const unknown = await login({ ...OWNER, email: 'nobody@lender.example' })
-    expect(refusalOf(wrong)).toEqual(WRONG)
-    expect(refusalOf(unknown)).toEqual(WRONG)
+    expect(formatRefusal(wrong)).toEqual(WRONG)
+    expect(formatRefusal(unknown)).toEqual(WRONG)
     const idless = ({ body, headers }: typeof wrong) => [
       body.replace(String(headers['x-request-id']), ''),
       { ...headers, 'x-request-id': '', date: '', 'x-ratelimit-remaining': '' },
@@ -85,7 +85,7 @@ describe.each(backends)('on $name', (backend) => {
   test.each(['OWNER@LENDER.EXAMPLE', 'Owner@Lender.Example', ' owner@lender.example '])(
     'the email is compared without regard to case and outer white space: %j',
     async (email) => {
-      successOf(await login({ ...OWNER, email }), TokenResult)
+      expectSuccess(await login({ ...OWNER, email }), TokenResult)
     },
   )
 
@@ -99,7 +99,7 @@ describe.each(backends)('on $name', (backend) => {
     ['a lone surrogate', '\ud800'],
     ['as long as allowed', 'x'.repeat(1024)],
   ])('a password %s is a wrong one', async (_, password) => {
-    expect(refusalOf(await login({ ...OWNER, password }))).toEqual(WRONG)
+    expect(formatRefusal(await login({ ...OWNER, password }))).toEqual(WRONG)
   })
 
   // PostgreSQL can't hold NUL or half a character: such text in a query would be a failure of ours.
@@ -112,7 +112,7 @@ describe.each(backends)('on $name', (backend) => {
     ['a quote', "owner@lender.example' or ''='"],
     ['254 characters', 'a'.repeat(254)],
   ])('an email with %s is an unknown one', async (_, email) => {
-    expect(refusalOf(await login({ ...OWNER, email }))).toEqual(WRONG)
+    expect(formatRefusal(await login({ ...OWNER, email }))).toEqual(WRONG)
   })
 
   test.each([
@@ -129,7 +129,7 @@ describe.each(backends)('on $name', (backend) => {
     ['with an unknown field', { ...OWNER, otp: '123456' }, 'otp'],
     ['that is a list', [OWNER], ''],
   ])('a login body %s is 400 and says where', async (_, body, path) => {
-    const refusal = refusalOf(await login(body))
+    const refusal = formatRefusal(await login(body))
     expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
     expect(refusal.details?.[0]?.path).toBe(path)
   })
@@ -137,6 +137,6 @@ describe.each(backends)('on $name', (backend) => {
   // Signing in is open to anyone, so what it reads has a bound of its own.
   test('a login body above 16 KiB is refused as too large', async () => {
     const response = await login({ ...OWNER, password: 'x'.repeat(16 * 1024) })
-    expect(refusalOf(response)).toMatchObject({ status: 413, error: 'payload_too_large' })
+    expect(formatRefusal(response)).toMatchObject({ status: 413, error: 'payload_too_large' })
   })
 })

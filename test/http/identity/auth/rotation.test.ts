@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { claimsFor, signToken, type TestUser } from '../../support/start/users.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { claimsFor, signToken, type TestUser } from '../../../support/start/users.ts'
 
 const NEXT = 'the next secret is long enough for it'
 const FORMER = 'the former secret is long enough too'
@@ -20,7 +20,7 @@ describe.each(backends)('a rotation of the secret of tokens on $name', (backend)
   afterAll(() => service.close())
 
   const ask = async (token: string) =>
-    outcomeOf(await service.call({ method: 'GET', url: '/v1/members', token }))
+    findOutcome(await service.call({ method: 'GET', url: '/v1/members', token }))
 
   // Else every rotation would sign everybody out, and so nobody would rotate.
   test('tokens of both secrets are accepted, and of no other', async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { ManualClock } from '../../support/start/manual-clock.ts'
-import { OWNER, TestService } from '../../support/start/service.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
+import { OWNER, TestService } from '../../../support/start/service.ts'
 
 const DAY_MS = 86_400_000
 
@@ -25,14 +25,14 @@ describe.each(backends)('on $name', (backend) => {
     for (let day = 0; day < 90; day += 15) {
       clock.advance(15 * DAY_MS)
       answer = await refresh()
-      expect(outcomeOf(answer), `after ${day + 15} days`).toBe('200')
+      expect(findOutcome(answer), `after ${day + 15} days`).toBe('200')
     }
     clock.advance(1)
     const last = await refresh()
-    expect(outcomeOf(last)).toBe('401 invalid_refresh_token')
+    expect(findOutcome(last)).toBe('401 invalid_refresh_token')
     expect(last.json().message).toContain('90 days')
     answer = await service.call({ url: '/api/auth/login', body: OWNER })
-    expect(outcomeOf(await refresh())).toBe('200')
+    expect(findOutcome(await refresh())).toBe('200')
   })
 
   // Who ends a session that they don't know wants its last token to end, too.
@@ -68,7 +68,7 @@ describe.each(backends)('on $name', (backend) => {
     ).json()
     const other = (await service.call({ url: '/api/auth/login', body: OWNER })).json()
     const ask = async (token: string) =>
-      outcomeOf(await service.call({ method: 'GET', url: '/v1/models', token }))
+      findOutcome(await service.call({ method: 'GET', url: '/v1/models', token }))
     expect(await ask(other.access_token)).toBe('200')
     const url = '/api/auth/sessions'
     const list = await service.call({ method: 'GET', url, token: other.access_token })

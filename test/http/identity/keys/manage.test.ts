@@ -1,18 +1,18 @@
 import { eq, isNotNull } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { CreatedKey, KeyList } from '../../../schemas/keys.ts'
-import type { Role } from '../../../src/access/caller.ts'
-import { OPERATOR } from '../../../src/audit/record.ts'
-import { PostgresKeyStore } from '../../../src/keys/store.ts'
-import type { Database } from '../../../src/platform/db/client.ts'
-import { auditLog } from '../../../src/tables/audit.ts'
-import { apiKeys } from '../../../src/tables/keys.ts'
-import { card, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
-import { TestService } from '../../support/start/service.ts'
-import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
+import { CreatedKey, KeyList } from '../../../../schemas/keys.ts'
+import type { Role } from '../../../../src/http/access/caller.ts'
+import { OPERATOR } from '../../../../src/identity/audit/record.ts'
+import { KeyStore } from '../../../../src/identity/keys/store.ts'
+import type { Database } from '../../../../src/platform/db/client.ts'
+import { auditLog } from '../../../../src/tables/audit.ts'
+import { apiKeys } from '../../../../src/tables/keys.ts'
+import { card, plainFeature } from '../../../support/cards/cards.ts'
+import { expectSuccess, findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { seeded, withDatabase } from '../../../support/start/seeded-database.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../../support/start/users.ts'
 
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
 
@@ -28,6 +28,7 @@ async function insertTeamOfAll(db: Database): Promise<Team> {
     admin: await insertUser(db, teamId, 'admin'),
     lead_modeler: await insertUser(db, teamId, 'lead_modeler'),
     modeler: await insertUser(db, teamId, 'modeler'),
+    auditor: await insertUser(db, teamId, 'auditor'),
     viewer: await insertUser(db, teamId, 'viewer'),
   }
   return { teamId, teamUsers }
@@ -61,14 +62,14 @@ describe.each(backends)('on $name', (backend) => {
   const create = async (order: object = {}, token = as('owner')) => {
     clock.nowMs += 1
     const body = { name: 'key of a test', ...order }
-    return successOf(await service.call({ url: '/v1/keys', token, body }), CreatedKey, 201)
+    return expectSuccess(await service.call({ url: '/v1/keys', token, body }), CreatedKey, 201)
   }
   const list = async (query = '', token = as('viewer')) =>
-    successOf(await service.call({ method: 'GET', url: `/v1/keys${query}`, token }), KeyList)
+    expectSuccess(await service.call({ method: 'GET', url: `/v1/keys${query}`, token }), KeyList)
   const revoke = (id: string, token = as('admin')) =>
     service.call({ method: 'DELETE', url: `/v1/keys/${id}`, token })
   const score = async (key: string) =>
-    outcomeOf(await service.call({ url: '/v1/score/dep_none', token: key, body: {} }))
+    findOutcome(await service.call({ url: '/v1/score/dep_none', token: key, body: {} }))
 
   // What a key opens and who uses it is read off this list before one is revoked.
   test('the list shows the documented fields of each key, and no secret or hash', async () => {
@@ -122,7 +123,7 @@ describe.each(backends)('on $name', (backend) => {
     async (query) => {
       const url = `/v1/keys?${query}`
       const response = await service.call({ method: 'GET', url, token: as('owner') })
-      expect(outcomeOf(response)).toBe('400 invalid_request')
+      expect(findOutcome(response)).toBe('400 invalid_request')
     },
   )
 
@@ -166,7 +167,7 @@ describe.each(backends)('on $name', (backend) => {
       'a'.repeat(500),
       "key_' or true --",
     ]) {
-      answers.push(refusalOf(await revoke(encodeURI(decodeURI(id)))))
+      answers.push(formatRefusal(await revoke(encodeURI(decodeURI(id)))))
     }
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
     expect(answers[0]).toMatchObject({ status: 404, error: 'key_not_found' })
@@ -178,7 +179,7 @@ describe.each(backends)('on $name', (backend) => {
     // Else the first would be done before the others have a connection.
     await tenTimes(() => list())
     for (const { id } of await tenTimes(() => create())) {
-      const outcomes = (await tenTimes(() => revoke(id))).map(outcomeOf).sort()
+      const outcomes = (await tenTimes(() => revoke(id))).map(findOutcome).sort()
       expect(outcomes).toEqual(['204', ...Array(9).fill('404 key_not_found')])
     }
   })
@@ -186,9 +187,9 @@ describe.each(backends)('on $name', (backend) => {
   test('a revocation with a JSON header and no body is carried out, one with half a body is 400', async () => {
     const { id } = await create()
     const call = { method: 'DELETE', url: `/v1/keys/${id}`, token: as('owner') } as const
-    expect(outcomeOf(await service.call({ ...call, body: '{' }))).toBe('400 invalid_request')
+    expect(findOutcome(await service.call({ ...call, body: '{' }))).toBe('400 invalid_request')
     const headers = { 'content-type': 'application/json' }
-    expect(outcomeOf(await service.call({ ...call, headers }))).toBe('204')
+    expect(findOutcome(await service.call({ ...call, headers }))).toBe('204')
   })
 
   test.each(['lead_modeler', 'modeler', 'viewer'] as const)(
@@ -198,8 +199,8 @@ describe.each(backends)('on $name', (backend) => {
       await list('', as(role))
       const body = { name: 'k' }
       const made = await service.call({ url: '/v1/keys', token: as(role), body })
-      expect(outcomeOf(made)).toBe('403 insufficient_role')
-      expect(outcomeOf(await revoke(id, as(role)))).toBe('403 insufficient_role')
+      expect(findOutcome(made)).toBe('403 insufficient_role')
+      expect(findOutcome(await revoke(id, as(role)))).toBe('403 insufficient_role')
       expect(await score(key)).toBe('404 deployment_not_found')
     },
   )
@@ -210,7 +211,7 @@ describe.each(backends)('on $name', (backend) => {
     async (limit) => {
       const body = { name: 7, scopes: ['admin'], rate_limit_per_minute: limit }
       const refused = await service.call({ url: '/v1/keys', token: as('admin'), body })
-      expect(outcomeOf(refused)).toBe('403 insufficient_role')
+      expect(findOutcome(refused)).toBe('403 insufficient_role')
     },
   )
 
@@ -218,25 +219,64 @@ describe.each(backends)('on $name', (backend) => {
     'the quota %j is 400 at its field',
     async (limit) => {
       const body = { name: 'k', rate_limit_per_minute: limit }
-      const refusal = refusalOf(await service.call({ url: '/v1/keys', token: as('owner'), body }))
+      const refusal = formatRefusal(
+        await service.call({ url: '/v1/keys', token: as('owner'), body }),
+      )
       expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
       expect(refusal.details?.[0]?.path).toBe('rate_limit_per_minute')
     },
   )
 
+  const update = (id: string, body: object, token = as('owner')) =>
+    service.call({ method: 'PATCH', url: `/v1/keys/${id}`, token, body })
+
+  test('name and quota change while the secret stays, and the quota is in force at once', async () => {
+    const made = await create()
+    expect((await update(made.id, { rate_limit_per_minute: 2 })).json()).toMatchObject({
+      id: made.id,
+      name: made.name,
+      rate_limit_per_minute: 2,
+    })
+    const asked = await service.call({ url: '/v1/score/dep_none', token: made.key, body: {} })
+    expect(asked.headers['x-ratelimit-limit']).toBe('2')
+    const renamed = await update(made.id, { name: 'desk' }, as('admin'))
+    expect(renamed.json()).toMatchObject({ name: 'desk', rate_limit_per_minute: 2 })
+    const unlimited = await update(made.id, { rate_limit_per_minute: null, name: 'hall' })
+    expect(unlimited.json()).not.toHaveProperty('rate_limit_per_minute')
+    expect((await list('?limit=1')).keys[0]).toMatchObject({ id: made.id, name: 'hall' })
+  })
+
+  test('a change of a key is refused like its creation', async () => {
+    const { id } = await create()
+    const foreign = await create({}, as('owner', otherTeam))
+    const outcome = async (...order: Parameters<typeof update>) =>
+      findOutcome(await update(...order))
+    expect(await outcome(id, { rate_limit_per_minute: 5 }, as('admin'))).toBe(
+      '403 insufficient_role',
+    )
+    expect(await outcome(id, { name: 'x' }, as('lead_modeler'))).toBe('403 insufficient_role')
+    for (const body of [{}, { name: '' }, { rate_limit_per_minute: 0 }, { scopes: ['read'] }]) {
+      expect(await outcome(id, body), JSON.stringify(body)).toBe('400 invalid_request')
+    }
+    expect(await outcome(foreign.id, { name: 'x' })).toBe('404 key_not_found')
+    expect(await outcome('key_none', { name: 'x' })).toBe('404 key_not_found')
+    await revoke(id)
+    expect(await outcome(id, { name: 'x' })).toBe('404 key_not_found')
+  })
+
   describe('for the operator', () => {
-    const operatorOf = (teamId: string) => ({ userId: OPERATOR, teamId })
+    const readOperator = (teamId: string) => ({ userId: OPERATOR, teamId })
 
     test('the team of a key in force is found by its id, and the limit is set and taken away', async () => {
       const { id } = await create()
       const { keys } = service.services
-      const actor = operatorOf(await keys.teamOf(id))
+      const actor = readOperator(await keys.findTeam(id))
       expect(actor.teamId).toBe(team.teamId)
-      const limitOf = async () => (await keys.list(team.teamId, { limit: 1 })).items[0]
-      await keys.setLimit(actor, id, 5)
-      expect(await limitOf()).toMatchObject({ id, rateLimitPerMinute: 5 })
-      await keys.setLimit(actor, id, null)
-      expect(await limitOf()).toMatchObject({ id, rateLimitPerMinute: null })
+      const makeLimit = async () => (await keys.list(team.teamId, { limit: 1 })).items[0]
+      await keys.update(actor, id, { rateLimitPerMinute: 5 })
+      expect(await makeLimit()).toMatchObject({ id, rateLimitPerMinute: 5 })
+      await keys.update(actor, id, { rateLimitPerMinute: null })
+      expect(await makeLimit()).toMatchObject({ id, rateLimitPerMinute: null })
     })
 
     test('a key that is unknown, revoked or of another team has no team and takes no limit', async () => {
@@ -245,17 +285,19 @@ describe.each(backends)('on $name', (backend) => {
       await revoke(id)
       const foreign = await create({}, as('owner', otherTeam))
       for (const keyId of [id, 'key_none', 'x\0']) {
-        await expect(keys.teamOf(keyId)).rejects.toMatchObject({ code: 'key_not_found' })
+        await expect(keys.findTeam(keyId)).rejects.toMatchObject({ code: 'key_not_found' })
       }
       for (const keyId of [id, 'key_none', 'x\0', foreign.id]) {
-        const change = keys.setLimit(operatorOf(team.teamId), keyId, 5)
+        const change = keys.update(readOperator(team.teamId), keyId, { rateLimitPerMinute: 5 })
         await expect(change).rejects.toMatchObject({ code: 'key_not_found' })
       }
     })
 
     test.each([0, -1, 1.5, 1_000_001, Number.NaN])('the limit %d is refused', async (limit) => {
       const { id } = await create()
-      const change = service.services.keys.setLimit(operatorOf(team.teamId), id, limit)
+      const change = service.services.keys.update(readOperator(team.teamId), id, {
+        rateLimitPerMinute: limit,
+      })
       await expect(change).rejects.toMatchObject({ code: 'invalid_request' })
     })
   })
@@ -268,8 +310,16 @@ test.each(backends)('on $name each change of a key has an audit record', async (
   const { owner, admin } = team.teamUsers
   const body = { name: 'k', rate_limit_per_minute: 7 }
   const made = await service.call({ url: '/v1/keys', token: tokenFor(service, owner), body })
-  const { id, prefix, key } = successOf(made, CreatedKey, 201)
-  await service.services.keys.setLimit({ userId: OPERATOR, teamId: team.teamId }, id, 9)
+  const { id, prefix, key } = expectSuccess(made, CreatedKey, 201)
+  await service.services.keys.update({ userId: OPERATOR, teamId: team.teamId }, id, {
+    rateLimitPerMinute: 9,
+  })
+  await service.call({
+    method: 'PATCH',
+    url: `/v1/keys/${id}`,
+    token: tokenFor(service, owner),
+    body: { name: 'l', rate_limit_per_minute: null },
+  })
   const token = tokenFor(service, admin)
   await service.call({ method: 'DELETE', url: `/v1/keys/${id}`, token })
   await service.call({ method: 'DELETE', url: `/v1/keys/${id}`, token })
@@ -282,14 +332,20 @@ test.each(backends)('on $name each change of a key has an audit record', async (
   const expected = [
     { action: 'key.create', actor: owner.userId, before: null, after: { ...fields, ...limit(7) } },
     { action: 'key.set_limit', actor: OPERATOR, before: limit(7), after: limit(9) },
-    { action: 'key.revoke', actor: admin.userId, before: fields, after: null },
+    {
+      action: 'key.update',
+      actor: owner.userId,
+      before: { name: 'k', ...limit(9) },
+      after: { name: 'l', rate_limit_per_minute: null },
+    },
+    { action: 'key.revoke', actor: admin.userId, before: { ...fields, name: 'l' }, after: null },
   ].map((record) => ({
     id: expect.stringMatching(/^aud_/),
     position: expect.any(Number),
     ...rest,
     ...record,
   }))
-  expect(records).toHaveLength(3)
+  expect(records).toHaveLength(4)
   expect(records).toEqual(expect.arrayContaining(expected))
   expect(JSON.stringify(records)).not.toContain(key.slice(prefix.length))
 })
@@ -320,7 +376,7 @@ test.each(backends)('on $name the last use of a key is kept over the end', async
     const found = await db.select().from(apiKeys).where(isNotNull(apiKeys.lastUsedAt))
     const keyId = found[0]?.id ?? ''
     const earlier = { keyId, usedAt: new Date(usedAt.getTime() - 1) }
-    await new PostgresKeyStore(db).noteUses([earlier, { ...earlier, keyId: 'key_none' }])
+    await new KeyStore(db).noteUses([earlier, { ...earlier, keyId: 'key_none' }])
     return db.select().from(apiKeys).where(eq(apiKeys.id, keyId))
   })
   expect(late).toMatchObject([{ lastUsedAt: usedAt }])

@@ -1,11 +1,11 @@
 import { and, eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { users } from '../../../src/tables/auth.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
-import { TestService } from '../../support/start/service.ts'
-import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
+import { users } from '../../../../src/tables/auth.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { seeded, withDatabase } from '../../../support/start/seeded-database.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../../support/start/users.ts'
 
 /** Each of these many teams has its race. */
 const ROUNDS = 15
@@ -15,11 +15,11 @@ type Ask = (service: TestService, asker: TestUser, about: TestUser) => Promise<s
 const demote: Ask = async (service, asker, about) => {
   const url = `/v1/members/${about.userId}`
   const token = tokenFor(service, asker)
-  return outcomeOf(await service.call({ method: 'PATCH', url, token, body: { role: 'viewer' } }))
+  return findOutcome(await service.call({ method: 'PATCH', url, token, body: { role: 'viewer' } }))
 }
 const remove: Ask = async (service, asker, about) => {
   const url = `/v1/members/${about.userId}`
-  return outcomeOf(await service.call({ method: 'DELETE', url, token: tokenFor(service, asker) }))
+  return findOutcome(await service.call({ method: 'DELETE', url, token: tokenFor(service, asker) }))
 }
 
 /** What two owners do at once, and what the one who comes too late is told. */

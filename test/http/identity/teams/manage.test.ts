@@ -1,16 +1,16 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { TokenResult } from '../../../schemas/auth.ts'
-import { Member, MemberList } from '../../../schemas/members.ts'
-import { ROLES, type Role } from '../../../src/access/caller.ts'
-import type { Database } from '../../../src/platform/db/client.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { users } from '../../../src/tables/auth.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
-import { TestService } from '../../support/start/service.ts'
-import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
+import { TokenResult } from '../../../../schemas/auth.ts'
+import { Member, MemberList } from '../../../../schemas/members.ts'
+import { ROLES, type Role } from '../../../../src/http/access/caller.ts'
+import type { Database } from '../../../../src/platform/db/client.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { users } from '../../../../src/tables/auth.ts'
+import { expectSuccess, findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { seeded, withDatabase } from '../../../support/start/seeded-database.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../../support/start/users.ts'
 
 /** Later than the users whom the test adds. */
 const AT = Date.parse('2096-03-04T05:06:07.089Z')
@@ -51,20 +51,20 @@ describe.each(backends)('on $name', (backend) => {
   const remove = (id: string, token = as('owner')) =>
     service.call({ method: 'DELETE', url: `${URL}/${id}`, token })
   const list = async (query = '', token = as('owner')) =>
-    successOf(await service.call({ method: 'GET', url: URL + query, token }), MemberList)
+    expectSuccess(await service.call({ method: 'GET', url: URL + query, token }), MemberList)
   const login = (email: string, password = PASSWORD) =>
     service.call({ url: '/api/auth/login', body: { email, password } })
   /** Adds a member who can sign in. */
   const add = async (role: Role, token = as('owner')) => {
     clock.nowMs += 1
     const response = await post({ email: freshEmail(), password: PASSWORD, role }, token)
-    return successOf(response, Member, 201)
+    return expectSuccess(response, Member, 201)
   }
 
   test('a new member has the documented fields and signs in with their role', async () => {
     const email = freshEmail()
     const body = { email: `  ${email.toUpperCase()} `, password: PASSWORD, role: 'lead_modeler' }
-    const member = successOf(await post(body), Member, 201)
+    const member = expectSuccess(await post(body), Member, 201)
     expect(member).toEqual({
       id: expect.stringMatching(/^usr_[0-9A-Za-z]{20,}$/),
       email,
@@ -72,10 +72,10 @@ describe.each(backends)('on $name', (backend) => {
       created_at: new Date(clock.nowMs).toISOString(),
       last_sign_in_at: null,
     })
-    const { access_token: token } = successOf(await login(email), TokenResult)
+    const { access_token: token } = expectSuccess(await login(email), TokenResult)
     const deploy = { url: '/v1/models/deploy', token, body: '{' }
-    expect(outcomeOf(await service.call(deploy))).toBe('400 invalid_request')
-    expect(outcomeOf(await service.call({ url: '/v1/keys', token, body: '{' }))).toBe(
+    expect(findOutcome(await service.call(deploy))).toBe('400 invalid_request')
+    expect(findOutcome(await service.call({ url: '/v1/keys', token, body: '{' }))).toBe(
       '403 insufficient_role',
     )
   })
@@ -108,7 +108,7 @@ describe.each(backends)('on $name', (backend) => {
     'a list asked for with %s is 400',
     async (query) => {
       const call = { method: 'GET', url: `${URL}?${query}`, token: as('owner') } as const
-      expect(outcomeOf(await service.call(call))).toBe('400 invalid_request')
+      expect(findOutcome(await service.call(call))).toBe('400 invalid_request')
     },
   )
 
@@ -142,21 +142,32 @@ describe.each(backends)('on $name', (backend) => {
     ['an unknown field', { ...good, team: 'team_mine' }, 'team'],
     ['an id of its own', { ...good, id: 'usr_mine' }, 'id'],
   ])('a new member with %s is 400 at that field', async (_, body, path) => {
-    const refusal = refusalOf(await post(body))
+    const refusal = formatRefusal(await post(body))
     expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
     expect(refusal.details?.[0]?.path).toBe(path)
   })
 
   test.each([
-    ['of 8 characters', '12345678'],
-    ['of 8 wide characters', '🦄'.repeat(8)],
-    ['of 1024 characters', '€'.repeat(1024)],
-    ['of spaces', ' '.repeat(8)],
+    ['of 8 characters', 'kt4-vg7x'],
+    ['of 8 wide characters', '🦄🐙🦜🌵🍉🎺🧭🪁'],
+    ['of 1024 characters', `kt4vg${'€'.repeat(1019)}`],
+    ['with spaces at its ends', '  kt4 vg7 '],
     ['with a line break', 'two\nlines of it'],
   ])('a password %s is taken as it is', async (_, password) => {
     const email = freshEmail()
-    successOf(await post({ email, password, role: 'viewer' }), Member, 201)
-    successOf(await login(email, password), TokenResult)
+    expectSuccess(await post({ email, password, role: 'viewer' }), Member, 201)
+    expectSuccess(await login(email, password), TokenResult)
+  })
+
+  // An admin changes champions: ten guesses a minute must not be enough.
+  test.each(['viewer', 'admin'] as const)('a %s gets no password that is guessed', async (role) => {
+    const email = freshEmail()
+    for (const password of ['12345678', 'Password123!', `${email.split('@')[0]}1`]) {
+      const refusal = formatRefusal(await post({ email, password, role }))
+      expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
+      expect(refusal.message).toContain('password is easy to guess')
+    }
+    expect(findOutcome(await login(email, '12345678'))).toBe('401 invalid_credentials')
   })
 
   test.each([
@@ -168,8 +179,8 @@ describe.each(backends)('on $name', (backend) => {
     ['half a character', 'usr_\ufffd'],
   ])('an id with %s is 404 member_not_found', async (_, id) => {
     const path = encodeURIComponent(id)
-    expect(outcomeOf(await patch(path, { role: 'viewer' }))).toBe('404 member_not_found')
-    expect(outcomeOf(await remove(path))).toBe('404 member_not_found')
+    expect(findOutcome(await patch(path, { role: 'viewer' }))).toBe('404 member_not_found')
+    expect(findOutcome(await remove(path))).toBe('404 member_not_found')
   })
 
   // A difference would tell who else is a customer here.
@@ -179,10 +190,12 @@ describe.each(backends)('on $name', (backend) => {
     for (const role of ['owner', 'admin'] as const) {
       const token = as(role)
       const to = { role: 'viewer' }
-      expect(refusalOf(await patch(other, to, token))).toEqual(
-        refusalOf(await patch(unknown, to, token)),
+      expect(formatRefusal(await patch(other, to, token))).toEqual(
+        formatRefusal(await patch(unknown, to, token)),
       )
-      expect(refusalOf(await remove(other, token))).toEqual(refusalOf(await remove(unknown, token)))
+      expect(formatRefusal(await remove(other, token))).toEqual(
+        formatRefusal(await remove(unknown, token)),
+      )
     }
     const { members } = await list('', as('owner', team(1)))
     expect(members).toContainEqual(expect.objectContaining({ id: other, role: 'modeler' }))
@@ -191,17 +204,17 @@ describe.each(backends)('on $name', (backend) => {
   test('an email that a user of any team has is 409 member_exists, however it is written', async () => {
     const { email } = await add('viewer', as('owner', team(1)))
     for (const written of [email, ` ${email.toUpperCase()}`]) {
-      const refusal = refusalOf(await post({ ...good, email: written }))
+      const refusal = formatRefusal(await post({ ...good, email: written }))
       expect(refusal).toMatchObject({ status: 409, error: 'member_exists' })
     }
-    expect(outcomeOf(await login(email)), 'their password still works').toBe('200')
+    expect(findOutcome(await login(email)), 'their password still works').toBe('200')
   })
 
   test('if several requests at once add one address, one succeeds', async () => {
     const email = freshEmail()
     const askers = [as('owner'), as('admin'), as('owner', team(1)), as('admin', team(2))]
     const outcomes = await Promise.all(
-      askers.map(async (token) => outcomeOf(await post({ ...good, email }, token))),
+      askers.map(async (token) => findOutcome(await post({ ...good, email }, token))),
     )
     expect(outcomes.sort()).toEqual(['201', ...Array(3).fill('409 member_exists')])
   })
@@ -209,17 +222,17 @@ describe.each(backends)('on $name', (backend) => {
   // Members who could grant a role above their own could get every role.
   test.each(ROLES)('an owner grants, changes and removes the role %s', async (role) => {
     const member = await add(role)
-    const changed = successOf(await patch(member.id, { role: 'admin' }), Member)
+    const changed = expectSuccess(await patch(member.id, { role: 'admin' }), Member)
     expect(changed).toEqual({ ...member, role: 'admin' })
-    expect(successOf(await patch(member.id, { role }), Member)).toEqual(member)
+    expect(expectSuccess(await patch(member.id, { role }), Member)).toEqual(member)
     expect((await remove(member.id)).statusCode).toBe(204)
   })
 
   test.each(ROLES.slice(1))('an admin grants, changes and removes the role %s', async (role) => {
     const token = as('admin')
     const member = await add(role, token)
-    successOf(await patch(member.id, { role: 'viewer' }, token), Member)
-    successOf(await patch(member.id, { role: 'admin' }, token), Member)
+    expectSuccess(await patch(member.id, { role: 'viewer' }, token), Member)
+    expectSuccess(await patch(member.id, { role: 'admin' }, token), Member)
     expect((await remove(member.id, token)).statusCode).toBe(204)
   })
 
@@ -238,7 +251,7 @@ describe.each(backends)('on $name', (backend) => {
       await post({ role: 'owner' }, token),
       await patch(viewer.id, { role: 'owner', name: 'x' }, token),
       await patch(newId('usr_', 0), { role: 'owner' }, token),
-    ].map(outcomeOf)
+    ].map(findOutcome)
     expect(outcomes).toEqual(Array(outcomes.length).fill('403 insufficient_role'))
     const { members } = await list()
     expect(members).toContainEqual(owner)
@@ -253,7 +266,7 @@ describe.each(backends)('on $name', (backend) => {
     ['an email', { role: 'viewer', email: 'new@lender.example' }],
     ['a list', []],
   ])('a change to %s is 400', async (_, body) => {
-    expect(outcomeOf(await patch(team().viewer.userId, body))).toBe('400 invalid_request')
+    expect(findOutcome(await patch(team().viewer.userId, body))).toBe('400 invalid_request')
   })
 
   // A team without an owner can be managed by nobody.
@@ -263,24 +276,27 @@ describe.each(backends)('on $name', (backend) => {
     const refused = [
       await remove(self, token),
       ...(await Promise.all(ROLES.slice(1).map((role) => patch(self, { role }, token)))),
-    ].map(outcomeOf)
+    ].map(findOutcome)
     expect(refused).toEqual(Array(refused.length).fill('409 last_owner'))
-    successOf(await patch(self, { role: 'owner' }, token), Member)
+    expectSuccess(await patch(self, { role: 'owner' }, token), Member)
 
     const second = await add('owner', token)
     expect((await remove(second.id, token)).statusCode).toBe(204)
     const third = await add('owner', token)
-    successOf(await patch(self, { role: 'modeler' }, token), Member)
-    const session = successOf(await login(third.email), TokenResult)
+    expectSuccess(await patch(self, { role: 'modeler' }, token), Member)
+    const session = expectSuccess(await login(third.email), TokenResult)
     const last = await remove(third.id, session.access_token)
-    expect(outcomeOf(last)).toBe('409 last_owner')
+    expect(findOutcome(last)).toBe('409 last_owner')
   })
 
   // A removed member must lose access before their token or a cache expires.
   test('a changed role and a removal are in force with the answer', async () => {
     const member = await add('admin')
-    const { access_token: token, refresh_token } = successOf(await login(member.email), TokenResult)
-    const ask = async () => outcomeOf(await service.call({ method: 'GET', url: URL, token }))
+    const { access_token: token, refresh_token } = expectSuccess(
+      await login(member.email),
+      TokenResult,
+    )
+    const ask = async () => findOutcome(await service.call({ method: 'GET', url: URL, token }))
     expect(await ask()).toBe('200')
     await patch(member.id, { role: 'viewer' })
     expect(await ask()).toBe('403 insufficient_role')
@@ -291,25 +307,25 @@ describe.each(backends)('on $name', (backend) => {
     expect([removal.statusCode, removal.body]).toEqual([204, ''])
     expect(await ask()).toBe('401 unauthorized')
     const refresh = { url: '/api/auth/refresh', body: { refresh_token } }
-    expect(outcomeOf(await service.call(refresh))).toBe('401 invalid_refresh_token')
-    expect(outcomeOf(await login(member.email))).toBe('401 invalid_credentials')
-    expect(outcomeOf(await remove(member.id))).toBe('404 member_not_found')
-    expect(outcomeOf(await patch(member.id, { role: 'viewer' }))).toBe('404 member_not_found')
+    expect(findOutcome(await service.call(refresh))).toBe('401 invalid_refresh_token')
+    expect(findOutcome(await login(member.email))).toBe('401 invalid_credentials')
+    expect(findOutcome(await remove(member.id))).toBe('404 member_not_found')
+    expect(findOutcome(await patch(member.id, { role: 'viewer' }))).toBe('404 member_not_found')
     const again = { email: member.email, password: PASSWORD, role: 'viewer' }
-    expect(successOf(await post(again), Member, 201).id).not.toBe(member.id)
+    expect(expectSuccess(await post(again), Member, 201).id).not.toBe(member.id)
   })
 
   test('a change answers in the form of the list, and shows no password', async () => {
     const member = await add('viewer')
     const changed = await patch(member.id, { role: 'modeler' })
     const all = await service.call({ method: 'GET', url: URL, token: as('owner') })
-    expect(all.json().members).toContainEqual(successOf(changed, Member))
+    expect(all.json().members).toContainEqual(expectSuccess(changed, Member))
     for (const { body } of [changed, all]) expect(body).not.toMatch(/argon|hash|password/)
   })
 
   test('a body above 16 KiB is 413', async () => {
     const body = { ...good, password: 'x'.repeat(16 * 1024) }
-    expect(outcomeOf(await post(body))).toBe('413 payload_too_large')
+    expect(findOutcome(await post(body))).toBe('413 payload_too_large')
   })
 })
 
@@ -336,7 +352,7 @@ describe.each(backends.filter(({ name }) => name === 'PostgreSQL'))('on $name', 
         return [
           await service.call({ url: URL, token, body }),
           await service.call({ ...promotion, body: { role: 'owner' } }),
-        ].map(outcomeOf)
+        ].map(findOutcome)
       }
       // From here on the service remembers both as owners.
       for (const user of [demoted, removed]) expect((await list(user)).statusCode).toBe(200)

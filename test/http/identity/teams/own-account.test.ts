@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { SessionList } from '../../../schemas/own-account.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { OWNER, TestService } from '../../support/start/service.ts'
+import { SessionList } from '../../../../schemas/own-account.ts'
+import { expectSuccess, findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { OWNER, TestService } from '../../../support/start/service.ts'
 
 const NEW_PASSWORD = 'an even longer password'
 
@@ -19,10 +19,10 @@ describe.each(backends)('an own account on $name', (backend) => {
     return answer.json()
   }
   const refresh = async (refresh_token: string) =>
-    outcomeOf(await service.call({ url: '/api/auth/refresh', body: { refresh_token } }))
+    findOutcome(await service.call({ url: '/api/auth/refresh', body: { refresh_token } }))
   const sessions = async (token: string) => {
     const answer = await service.call({ method: 'GET', url: '/api/auth/sessions', token })
-    return successOf(answer, SessionList).sessions
+    return expectSuccess(answer, SessionList).sessions
   }
   const change = (token: string, body: object) =>
     service.call({ url: '/api/auth/password', token, body })
@@ -42,11 +42,11 @@ describe.each(backends)('an own account on $name', (backend) => {
     const { access_token: token } = await login()
     const order = { current_password: 'guess', new_password: NEW_PASSWORD }
     for (let guess = 0; guess < 10; guess++) {
-      expect(outcomeOf(await change(token, order))).toBe('401 invalid_credentials')
+      expect(findOutcome(await change(token, order))).toBe('401 invalid_credentials')
     }
-    expect(outcomeOf(await change(token, order))).toBe('429 rate_limited')
+    expect(findOutcome(await change(token, order))).toBe('429 rate_limited')
     const short = { current_password: OWNER.password, new_password: 'short' }
-    expect(refusalOf(await change(token, short)).status).toBe(400)
+    expect(formatRefusal(await change(token, short)).status).toBe(400)
   })
 
   test('sessions are listed with the current one marked, and can be ended', async () => {
@@ -61,7 +61,7 @@ describe.each(backends)('an own account on $name', (backend) => {
     expect((await service.call(end)).statusCode).toBe(204)
     expect(await refresh(first.refresh_token)).toBe('401 invalid_refresh_token')
     expect(await sessions(second.access_token)).toHaveLength(1)
-    expect(outcomeOf(await service.call(end))).toBe('404 session_not_found')
+    expect(findOutcome(await service.call(end))).toBe('404 session_not_found')
   })
 
   // An intruder's first trace is a sign-in at an odd hour, or ten that failed.

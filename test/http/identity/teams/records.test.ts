@@ -1,11 +1,11 @@
 import { eq, ne } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { auditLog } from '../../../src/tables/audit.ts'
-import { refreshTokens, users } from '../../../src/tables/auth.ts'
-import { backends } from '../../support/start/databases.ts'
-import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
-import { TestService } from '../../support/start/service.ts'
-import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
+import { auditLog } from '../../../../src/tables/audit.ts'
+import { refreshTokens, users } from '../../../../src/tables/auth.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { seeded, withDatabase } from '../../../support/start/seeded-database.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../../support/start/users.ts'
 
 const AT = Date.parse('2026-03-04T05:06:07.089Z')
 const PASSWORD = 'correct horse battery'

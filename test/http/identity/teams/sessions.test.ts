@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { TokenResult } from '../../../schemas/auth.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { outcomeOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
+import { TokenResult } from '../../../../schemas/auth.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { expectSuccess, findOutcome } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
 
 /** Each may fail a login; at ten the address would be throttled. */
 const ROUNDS = 9
@@ -30,7 +30,7 @@ describe.each(backends)('on $name', (backend) => {
         service.call({ url: '/api/auth/refresh', body: { refresh_token } })
       const sessions = await Promise.all([login(), login()])
       const tokens = sessions.map(
-        (session) => successOf(session, TokenResult).refresh_token as string,
+        (session) => expectSuccess(session, TokenResult).refresh_token as string,
       )
 
       const [removal, ...others] = await Promise.all([
@@ -41,14 +41,14 @@ describe.each(backends)('on $name', (backend) => {
       ])
       expect(removal?.statusCode).toBe(204)
       for (const response of others) {
-        expect(outcomeOf(response)).toMatch(/^(200|401 invalid_(refresh_token|credentials))$/)
+        expect(findOutcome(response)).toMatch(/^(200|401 invalid_(refresh_token|credentials))$/)
       }
       const kept = others.filter(({ statusCode }) => statusCode === 200)
       for (const session of kept) {
         const { refresh_token, access_token: token } = session.json()
-        expect(outcomeOf(await refresh(refresh_token))).toBe('401 invalid_refresh_token')
+        expect(findOutcome(await refresh(refresh_token))).toBe('401 invalid_refresh_token')
         const ask = { method: 'GET', url: '/v1/keys', token } as const
-        expect(outcomeOf(await service.call(ask))).toBe('401 unauthorized')
+        expect(findOutcome(await service.call(ask))).toBe('401 unauthorized')
       }
     }
   })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BatchCaller } from '../../support/batches/batches.ts'
-import { WebhookReceiver } from '../../support/servers/webhook-receiver.ts'
-import { anyBackend } from '../../support/start/long-lists.ts'
-import { numberedSpec, startTwoTeams, type TwoTeams } from '../../support/start/team.ts'
+import { BatchCaller } from '../../../support/batches/batches.ts'
+import { WebhookReceiver } from '../../../support/servers/webhook-receiver.ts'
+import { anyBackend } from '../../../support/start/long-lists.ts'
+import { numberedSpec, startTwoTeams, type TwoTeams } from '../../../support/start/team.ts'
 
 const ENV = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32', WEBHOOK_RETRY_SECONDS: '1,1' }
 
@@ -37,7 +37,7 @@ describe.each(anyBackend)('on $name', (backend) => {
     await caller.call('POST', `/${id}/cancel`)
 
     const events = async () => (await receiver.received()).map(({ body }) => JSON.parse(body))
-    await expect.poll(async () => (await events()).length, { timeout: 10_000 }).toBe(3)
+    await expect.poll(async () => (await events()).length).toBe(3)
     const sent = new Map((await events()).map(({ type, data }) => [data.batch_id, { type, data }]))
     const facts = { deployment_id: slug, environment: 'production' }
     expect(sent.get(done.id)).toEqual({

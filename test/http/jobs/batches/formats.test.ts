@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { parquetWriteBuffer } from 'hyparquet-writer'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BatchCaller, csvLine } from '../../support/batches/batches.ts'
-import { applicantFor, validSpec } from '../../support/cards/spec-arbitraries.ts'
-import type { NaiveSpec } from '../../support/naive/naive-evaluator.ts'
-import { anyBackend } from '../../support/start/long-lists.ts'
-import { TestService } from '../../support/start/service.ts'
-import { Team } from '../../support/start/team.ts'
+import { BatchCaller, csvLine } from '../../../support/batches/batches.ts'
+import { card, categorical } from '../../../support/cards/cards.ts'
+import { applicantFor, validSpec } from '../../../support/cards/spec-arbitraries.ts'
+import type { NaiveSpec } from '../../../support/naive/naive-evaluator.ts'
+import { anyBackend } from '../../../support/start/long-lists.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { Team } from '../../../support/start/team.ts'
 
 type Value = string | number | null
 type Applicant = Record<string, Value>
@@ -16,7 +17,7 @@ const APPLICANTS = 60
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** Applicants that a file can hold: a number, a text in one line, or nothing for each feature. */
-function applicantsOf(spec: NaiveSpec, seed: number): Applicant[] {
+function listApplicants(spec: NaiveSpec, seed: number): Applicant[] {
   const drawn = fc.sample(applicantFor(spec), { numRuns: APPLICANTS, seed })
   return drawn.map((applicant, row) =>
     Object.fromEntries(
@@ -39,11 +40,16 @@ function applicantsOf(spec: NaiveSpec, seed: number): Applicant[] {
 /** What a file of CSV says about an applicant: cells have no types. */
 function readFromCsv(spec: NaiveSpec, applicant: Applicant): Applicant {
   return Object.fromEntries(
-    spec.features.map(({ name, type }): [string, Value] => {
+    spec.features.map((feature): [string, Value] => {
+      const { name } = feature
       const value = applicant[name] ?? null
       if (value === null) return [name, null]
       const text = String(value)
-      return [name, type === 'numeric' && JSON_NUMBER.test(text) ? Number(text) : text]
+      if (!JSON_NUMBER.test(text)) return [name, text]
+      if (feature.type === 'numeric') return [name, Number(text)]
+      const categories = feature.bins.flatMap((bin) => String(bin.value).split('%,%'))
+      const same = categories.filter((one) => JSON_NUMBER.test(one) && Number(one) === Number(text))
+      return [name, categories.includes(text) || same.length !== 1 ? text : (same[0] ?? text)]
     }),
   )
 }
@@ -88,12 +94,33 @@ describe.each(anyBackend)('on $name', (backend) => {
     expect(compared).toEqual(expected)
   }
 
+  // 4,049 of 4,454 applicants got the points of a missing value, with the state done and no error.
+  test('a file of which more than one value in a hundred falls out of its bins says so', async () => {
+    const { slug } = await team.deploy(card([categorical('code', [['2', 5]])]))
+    const send = (others: number) => {
+      const cells = Array.from({ length: 200 }, (_, row) => (row < others ? 'x' : '2.0'))
+      return caller.score(slug, `code\n${cells.join('\n')}\n`, { format: 'csv' })
+    }
+    expect(await send(2)).toMatchObject({
+      counts: { scored: 200 },
+      unmatched: [{ feature: 'code', values: 2 }],
+      warnings: [],
+    })
+    expect(await send(3)).toMatchObject({
+      status: 'done',
+      unmatched: [{ feature: 'code', values: 3 }],
+      warnings: [
+        { path: 'code', message: expect.stringMatching(/^3 of 200 values match no bin: /) },
+      ],
+    })
+  })
+
   // A portfolio is scored again to be compared with what was answered: one bit is a difference.
   test.each(specs().map((spec, at) => [at, spec] as const))(
     'card %i gives an applicant the same bits in each form of a file as over HTTP',
     async (seed, spec) => {
       const { slug } = await team.deploy(spec)
-      const applicants = applicantsOf(spec, seed)
+      const applicants = listApplicants(spec, seed)
       const names = spec.features.map(({ name }) => name)
       const query = '&include_contributions=true&results=ndjson'
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
 
 // Without its store no batch begins, and nothing else would tell the operator.
 test('a start without the store of batches is counted as a failure', async () => {

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { apiKeys } from '../../../src/tables/keys.ts'
-import { webhookEvents, webhooks } from '../../../src/tables/webhooks.ts'
-import { PostgresNoticeStore } from '../../../src/webhooks/notice-store.ts'
-import { Notices } from '../../../src/webhooks/notices.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
-import { insertTeam } from '../../support/start/users.ts'
+import { NoticeStore } from '../../../../src/jobs/webhooks/notice-store.ts'
+import { Notices } from '../../../../src/jobs/webhooks/notices.ts'
+import type { DatabaseHandle } from '../../../../src/platform/db/client.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { apiKeys } from '../../../../src/tables/keys.ts'
+import { webhookEvents, webhooks } from '../../../../src/tables/webhooks.ts'
+import { backends, type TestDatabase } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { insertTeam } from '../../../support/start/users.ts'
 
 const DAY_MS = 24 * 3_600_000
 /** Far from midnight, when the day of the notices changes. */
@@ -58,9 +58,9 @@ describe.each(backends)('on $name', (backend) => {
   }
   const noticesAt = (ahead: number) =>
     new Notices({
-      store: new PostgresNoticeStore(handle.db),
+      store: new NoticeStore(handle.db),
       clock: { epochMs: () => NOON_MS + ahead * DAY_MS, monotonicMs: () => 0 },
-      checkpointOf: () => Promise.reject(new Error('not asked')),
+      readCheckpoint: () => Promise.reject(new Error('not asked')),
       awayMs: () => 0,
       spoolRefusal: () => null,
       instance: 'one',

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { hashOfReference } from '../../../src/score-log/erasure/reference-hash.ts'
-import { sampleSpec } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { hashOfReference } from '../../../../src/log/erasure/reference-hash.ts'
+import { sampleSpec } from '../../../support/cards/cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
 
 /** An erasure reaches so far past its own time, because clocks of replicas differ. */
 const CLOCKS_MS = 2_000
@@ -97,13 +97,12 @@ describe.each(backends)('on $name', (backend) => {
     const scoring = (async () => {
       while (!isOver) ids.push(await score(slug, 'A-3'))
     })()
-    await delay(500)
+    await expect.poll(() => ids.length).toBeGreaterThan(20)
     for (let round = 0; round < 5; round++) await erase('A-3')
     isOver = true
     await scoring
     await erase('A-3')
     await drained(slug, ids.length)
-    expect(ids.length).toBeGreaterThan(20)
     expect(await found('A-3')).toEqual([])
     for (const id of [ids[0], ids.at(-1)]) expect((await read(id ?? '')).reference).toBe(null)
 
@@ -122,7 +121,7 @@ describe.each(backends)('on $name', (backend) => {
     [{ reference: 'A-1', deployment: 'dep_1' }, /deployment/],
   ])('an erasure with the body %j is refused', async (body, reason) => {
     const response = await team.call('POST', '/v1/log/erasures', body)
-    expect(outcomeOf(response)).toBe('400 invalid_request')
+    expect(findOutcome(response)).toBe('400 invalid_request')
     expect(response.body).toMatch(reason)
   })
 

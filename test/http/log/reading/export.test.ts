@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { LOG_EXPORT_FORMATS } from '../../../schemas/scores.ts'
-import { card, categorical, numeric } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import type { LOG_EXPORT_FORMATS } from '../../../../schemas/scores.ts'
+import { card, categorical, numeric } from '../../../support/cards/cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
 
 type Format = (typeof LOG_EXPORT_FORMATS)[number]
 
@@ -80,11 +80,10 @@ describe.each(backends)('on $name', (backend) => {
     const { slug, modelId } = await team.deploy(SPEC)
     const entry = await team.challenge(slug, { ...SPEC, version: '2' }, 20)
     await team.shadow(slug, true)
-    const answers = [
-      await team.score(slug, { age: 25, job: 'clerk' }),
-      await team.score(slug, { age: 26, job: 'cook' }),
-    ]
-    // In a millisecond of its own, from which a range can begin.
+    // Each in a millisecond of its own, so that their order is known and a range can begin there.
+    const answers = [await team.score(slug, { age: 25, job: 'clerk' })]
+    await setTimeout(2)
+    answers.push(await team.score(slug, { age: 26, job: 'cook' }))
     await setTimeout(2)
     const batch = await team.scoreBatch(slug, [{ id: 'A,"1"\n', age: 1 }, { id: 7 }, { age: 'x' }])
     await statsWith(teams.service, team.owner, slug, 5)
@@ -168,7 +167,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await ids('')).toEqual(expect.arrayContaining(all))
     expect(await ids('', teams.otherTeam.owner)).toEqual([])
     const foreign = await teams.otherTeam.call('GET', `/v1/log/export?deployment=${slug}`)
-    expect(outcomeOf(foreign)).toBe('404 deployment_not_found')
+    expect(findOutcome(foreign)).toBe('404 deployment_not_found')
     // A file without rows is a file of its format, too.
     expect(await exported('parquet', `deployment=${slug}&to=2020-01-01T00:00:00Z`)).toEqual([])
     expect(await exported('csv', `deployment=${slug}&to=2020-01-01T00:00:00Z`)).toEqual([])
@@ -178,7 +177,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await team.deploy(SPEC)
     const from = '2026-01-01T00:00:00Z'
     await team.call('GET', `/v1/log/export?format=csv&deployment=${slug}&from=${from}`)
-    const { records } = await team.done('GET', `/v1/audit-log?subject=${slug}`)
+    const { records } = await team.done('GET', `/v1/audit-log?subject=${slug}&kind=reads`)
     expect(records[0]).toMatchObject({
       action: 'log.export',
       actor: teams.teamUsers.owner.userId,
@@ -201,12 +200,12 @@ function asJson(rows: readonly Record<string, unknown>[]) {
 
 /** All texts, and lists as JSON. */
 function asCsv(rows: readonly Record<string, unknown>[]) {
-  const textOf = (value: unknown) => {
+  const formatText = (value: unknown) => {
     if (value === null) return null
     if (typeof value === 'string') return value
     return Array.isArray(value) ? JSON.stringify(value) : String(value)
   }
   return rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, textOf(value)])),
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, formatText(value)])),
   )
 }

@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Static } from '@sinclair/typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { LoggedScore } from '../../../schemas/scores.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import type { LoggedScore } from '../../../../schemas/scores.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
 import {
   card,
   categorical,
   numeric,
   sampleApplicants,
   sampleSpec,
-} from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+} from '../../../support/cards/cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
 
 /** Every outcome of a feature, on a card with odd points. */
 const OUTCOMES = card(
@@ -36,7 +36,7 @@ const OUTCOMES = card(
 type Read = Static<typeof LoggedScore>
 
 /** The score that base points and points add up to, in the order of the answer. */
-const sumOf = (result: { base_points: number; features: readonly { points: number }[] }) =>
+const computeSum = (result: { base_points: number; features: readonly { points: number }[] }) =>
   result.features.reduce((sum, { points }) => sum + points, result.base_points)
 
 describe.each(backends)('on $name', (backend) => {
@@ -88,7 +88,7 @@ describe.each(backends)('on $name', (backend) => {
       const points = result?.features.map(({ name, points }) => [name, points]) ?? []
       expect(points).toEqual(Object.entries(answer.contributions))
       expect(Object.fromEntries(points)).toEqual(contributions)
-      expect(sumOf(result as never)).toBe(answer.score)
+      expect(computeSum(result as never)).toBe(answer.score)
     }
     const last = await team.score(slug, applicants[0]?.applicant ?? {})
     const fromSpool = await read(last.request_id)
@@ -98,25 +98,25 @@ describe.each(backends)('on $name', (backend) => {
 
   test('each outcome of a feature has its points and its bin', async () => {
     const { slug } = await team.deploy(OUTCOMES)
-    const featuresOf = async (applicant: object) => {
+    const listFeatures = async (applicant: object) => {
       const { request_id, score } = await team.score(slug, applicant)
       const [result] = (await read(request_id)).records[0]?.results ?? []
-      expect(sumOf(result as never)).toBe(score)
+      expect(computeSum(result as never)).toBe(score)
       return result?.features.map(({ points, outcome, bin }) => [points, outcome, bin])
     }
-    expect(await featuresOf({ age: 25, purpose: 'car', income: 5, job: 'clerk' })).toEqual([
+    expect(await listFeatures({ age: 25, purpose: 'car', income: 5, job: 'clerk' })).toEqual([
       [-12.1, 'matched', { index: 0, range: '(-Infinity, 25]' }],
       [4.2, 'matched', { index: 0, value: 'car%,%furniture, other' }],
       [1.1, 'matched', { index: 0, range: '[0, 10)' }],
       [2.3, 'matched', { index: 0, value: 'clerk' }],
     ])
-    expect(await featuresOf({ age: null })).toEqual([
+    expect(await listFeatures({ age: null })).toEqual([
       [0.7, 'missing', { index: 2, range: 'Missing' }],
       [-7.9, 'missing', { index: 1, value: 'Missing' }],
       [0, 'missing', null],
       [0, 'missing', null],
     ])
-    expect(await featuresOf({ age: 27, purpose: 'boat', income: 'x', job: 'cook' })).toEqual([
+    expect(await listFeatures({ age: 27, purpose: 'boat', income: 'x', job: 'cook' })).toEqual([
       [0, 'no_bin', null],
       [-7.9, 'unseen_category', { index: 1, value: 'Missing' }],
       [0, 'not_a_number', null],
@@ -131,11 +131,11 @@ describe.each(backends)('on $name', (backend) => {
     ]
     const spec = card([{ name: 'income', type: 'numeric', bins }])
     const { slug } = await team.deploy(spec)
-    const labelOf = async (income: number) => {
+    const readLabel = async (income: number) => {
       const { request_id } = await team.score(slug, { income })
       return (await read(request_id)).records[0]?.results[0]?.features[0]?.bin?.label
     }
-    expect([await labelOf(0), await labelOf(1)]).toEqual(['none', 'some'])
+    expect([await readLabel(0), await readLabel(1)]).toEqual(['none', 'some'])
   })
 
   test('every model that scored is there, the champion first, and who answered', async () => {
@@ -172,13 +172,13 @@ describe.each(backends)('on $name', (backend) => {
     expect(whole.records.map(({ results }) => results[0]?.score)).toEqual(
       answer.results.map(({ score }: { score: number }) => score),
     )
-    const pages = await team.pagesOf(`/v1/scores/${answer.request_id}`, 'records', 3)
+    const pages = await team.listPages(`/v1/scores/${answer.request_id}`, 'records', 3)
     expect(pages.map((page) => page.length)).toEqual([3, 3, 1])
     expect(pages.flat()).toEqual(whole.records)
     const one = await read(answer.request_id, '?record=4')
     expect(one).toEqual({ ...whole, records: whole.records.slice(4, 5) })
     const beyond = await team.call('GET', `/v1/scores/${answer.request_id}?record=7`)
-    expect(outcomeOf(beyond)).toBe('404 score_not_found')
+    expect(findOutcome(beyond)).toBe('404 score_not_found')
     expect(await read((await team.scoreBatch(slug, [])).request_id)).toMatchObject({
       total: 0,
       records: [],
@@ -191,11 +191,11 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await team.deploy(OUTCOMES, 'staging')
     const { request_id } = await team.score(slug, { age: 1 })
     const outcome = async (token: string, id = request_id) =>
-      outcomeOf(await service.call({ method: 'GET', url: `/v1/scores/${id}`, token }))
+      findOutcome(await service.call({ method: 'GET', url: `/v1/scores/${id}`, token }))
     const key = (order: object) => service.createKey(team.owner, order)
     expect(await outcome(await key({ scopes: ['read'] }))).toBe('200')
     expect(await outcome(await key({ scopes: ['read'], environment: 'staging' }))).toBe('200')
-    expect(await outcome(teams.tokenOf('viewer'))).toBe('200')
+    expect(await outcome(teams.readToken('viewer'))).toBe('200')
     const hidden = '404 score_not_found'
     expect(await outcome(await key({ scopes: ['read'], environment: 'production' }))).toBe(hidden)
     expect(await outcome(otherTeam.owner)).toBe(hidden)
@@ -233,7 +233,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await find(`reference=A-1&from=${second.scored_at}`)).toHaveLength(1)
     expect(await find(`reference=A-1&to=${second.scored_at}`)).toHaveLength(1)
     expect(await find('reference=A')).toEqual([])
-    const pages = await team.pagesOf('/v1/scores?reference=7', 'scores', 1)
+    const pages = await team.listPages('/v1/scores?reference=7', 'scores', 1)
     expect(pages).toEqual(sevens.map((one: object) => [one]))
     const theirs = await teams.otherTeam.done('GET', '/v1/scores?reference=A-1')
     expect(theirs.scores).toEqual([])
@@ -244,6 +244,43 @@ describe.each(backends)('on $name', (backend) => {
     const url = '/v1/scores?reference=A-1'
     const ofKey = await teams.service.call({ method: 'GET', url, token: production })
     expect(ofKey.json().scores).toEqual([])
+  })
+
+  // Whoever has a complaint in hand often has a part of the number, in capitals or not.
+  test('scores are found by any part of their reference, in any case, by their team alone', async () => {
+    const { slug } = await team.deploy(sampleSpec())
+    const [one] = sampleApplicants()
+    const { request_id } = await teams.service
+      .call({
+        url: `/v1/score/${slug}`,
+        token: team.key,
+        body: one?.applicant ?? {},
+        headers: { 'x-reference-id': 'Branch7-Xy4711' },
+      })
+      .then((answer) => answer.json())
+    await delay(2)
+    const records = [
+      { id: 'XY4711-b', ...one?.applicant },
+      { id: 47, ...one?.applicant },
+    ]
+    const batch = await team.scoreBatch(slug, records)
+    await drained(slug, 3)
+    const find = async (by: Team, query: string) => {
+      const { scores } = await by.done('GET', `/v1/scores?${query}`)
+      return scores.map((found: { request_id: string; reference: string }) => [
+        found.request_id,
+        found.reference,
+      ])
+    }
+    const both = [
+      [batch.request_id, 'XY4711-b'],
+      [request_id, 'Branch7-Xy4711'],
+    ]
+    expect(await find(team, `reference=xy47&match=part`)).toEqual(both)
+    expect(await find(team, `reference=XY4711&match=part&deployment=${slug}`)).toEqual(both)
+    expect(await find(team, 'reference=xy4711-B&match=part')).toEqual([both[0]])
+    expect(await find(team, 'reference=xy4711&match=whole')).toEqual([])
+    expect(await find(teams.otherTeam, 'reference=xy47&match=part')).toEqual([])
   })
 
   test('single scores are found by their reference, page by page over both kinds', async () => {
@@ -265,7 +302,7 @@ describe.each(backends)('on $name', (backend) => {
     const found = await team.done('GET', '/v1/scores?reference=L-42')
     const ids = found.scores.map((one: { request_id: string }) => one.request_id)
     expect(ids).toEqual([batch.request_id, batch.request_id, ...scored])
-    expect(await team.pagesOf('/v1/scores?reference=L-42', 'scores', 2)).toEqual([
+    expect(await team.listPages('/v1/scores?reference=L-42', 'scores', 2)).toEqual([
       found.scores.slice(0, 2),
       found.scores.slice(2, 4),
       found.scores.slice(4),
@@ -281,6 +318,6 @@ describe.each(backends)('on $name', (backend) => {
     '?reference=a&limit=0',
     '?reference=a&x=1',
   ])('a list with the query "%s" is refused', async (query) => {
-    expect(outcomeOf(await team.call('GET', `/v1/scores${query}`))).toBe('400 invalid_request')
+    expect(findOutcome(await team.call('GET', `/v1/scores${query}`))).toBe('400 invalid_request')
   })
 })

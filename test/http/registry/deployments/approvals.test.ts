@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Role } from '../../../src/access/caller.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { guard } from '../../support/start/changes.ts'
-import { backends } from '../../support/start/databases.ts'
+import type { Role } from '../../../../src/http/access/caller.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { guard } from '../../../support/start/changes.ts'
+import { backends } from '../../../support/start/databases.ts'
 import {
   numberedSpec,
   startTwoTeams,
   steppingClock,
   type Team,
   type TwoTeams,
-} from '../../support/start/team.ts'
+} from '../../../support/start/team.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -30,7 +30,7 @@ describe.each(backends)('on $name', (backend) => {
   const as = (token: string, method: 'GET' | 'POST' | 'PATCH', url: string, body?: object) =>
     teams.service.call({ method, url, token, ...(body !== undefined && { body }) })
   const by = (role: Role, method: 'GET' | 'POST' | 'PATCH', url: string, body?: object) =>
-    as(teams.tokenOf(role), method, url, body)
+    as(teams.readToken(role), method, url, body)
   const decide = (token: string, id: string, decision: 'approve' | 'decline', comment = 'seen') =>
     as(token, 'POST', `/v1/change-requests/${id}/${decision}`, { comment })
 
@@ -103,7 +103,7 @@ describe.each(backends)('on $name', (backend) => {
       challenger_id: entry.id,
       reason: 'better',
     })
-    const approved = await decide(teams.tokenOf('admin'), id, 'approve')
+    const approved = await decide(teams.readToken('admin'), id, 'approve')
     expect(approved.json()).toMatchObject({
       state: 'approved',
       comment: 'seen',
@@ -131,7 +131,7 @@ describe.each(backends)('on $name', (backend) => {
     }
     const refused = async (token: string, id: string) => {
       for (const decision of ['approve', 'decline'] as const) {
-        expect(outcomeOf(await decide(token, id, decision))).toBe('403 own_change_request')
+        expect(findOutcome(await decide(token, id, decision))).toBe('403 own_change_request')
       }
     }
 
@@ -155,7 +155,7 @@ describe.each(backends)('on $name', (backend) => {
       const { slug } = await guarded()
       const order = { name: 'a pipeline', role: 'admin' }
       const account = await team.done('POST', '/v1/service-accounts', order)
-      const admin = teams.tokenOf('admin')
+      const admin = teams.readToken('admin')
       const url = `/v1/service-accounts/${account.id}/rotate`
       const rotated = await as(admin, 'POST', url, { overlap_seconds: 60 })
       const isRotatedByAdmin = rotated.statusCode === 200
@@ -170,8 +170,8 @@ describe.each(backends)('on $name', (backend) => {
       const id = await ask(team.owner, slug)
       const { owner } = teams.otherTeam
       const missing = '404 change_request_not_found'
-      expect(outcomeOf(await decide(owner, id, 'approve'))).toBe(missing)
-      expect(outcomeOf(await as(owner, 'GET', `/v1/change-requests/${id}`))).toBe(missing)
+      expect(findOutcome(await decide(owner, id, 'approve'))).toBe(missing)
+      expect(findOutcome(await as(owner, 'GET', `/v1/change-requests/${id}`))).toBe(missing)
       const listed = (await as(owner, 'GET', '/v1/change-requests')).json()
       expect(listed.change_requests).toEqual([])
     })
@@ -186,11 +186,11 @@ describe.each(backends)('on $name', (backend) => {
       ids.push((await team.done('PATCH', url, { action: 'toggle_shadow', shadow_mode })).id)
     }
     const [first = '', second = ''] = ids
-    const admin = teams.tokenOf('admin')
+    const admin = teams.readToken('admin')
     expect((await decide(admin, first, 'approve')).statusCode).toBe(200)
     const applied = await team.deployment(slug)
     for (const decision of ['approve', 'approve', 'decline'] as const) {
-      expect(outcomeOf(await decide(admin, second, decision))).toBe('409 change_outdated')
+      expect(findOutcome(await decide(admin, second, decision))).toBe('409 change_outdated')
     }
     expect(await team.deployment(slug)).toEqual(applied)
     const { state } = await team.done('GET', `/v1/change-requests/${second}`)
@@ -200,13 +200,13 @@ describe.each(backends)('on $name', (backend) => {
   test('a decision is final', async () => {
     const { slug, before } = await guarded()
     const { id } = await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: false })
-    const admin = teams.tokenOf('admin')
+    const admin = teams.readToken('admin')
     expect((await decide(admin, id, 'decline', 'not now')).json()).toMatchObject({
       state: 'declined',
       comment: 'not now',
     })
     for (const decision of ['approve', 'decline'] as const) {
-      expect(outcomeOf(await decide(admin, id, decision))).toBe('409 change_request_closed')
+      expect(findOutcome(await decide(admin, id, decision))).toBe('409 change_request_closed')
     }
     expect(await team.deployment(slug)).toEqual(before)
   })
@@ -215,8 +215,8 @@ describe.each(backends)('on $name', (backend) => {
     const { slug, before } = await guarded()
     const { id } = await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: false })
     aheadMs += 2 * HOUR_MS + 1_000
-    const admin = teams.tokenOf('admin')
-    expect(outcomeOf(await decide(admin, id, 'approve'))).toBe('409 change_request_closed')
+    const admin = teams.readToken('admin')
+    expect(findOutcome(await decide(admin, id, 'approve'))).toBe('409 change_request_closed')
     const path = `/v1/change-requests?deployment=${slug}`
     const listed = async (state: string) =>
       (await team.done('GET', `${path}&state=${state}`)).change_requests
@@ -245,6 +245,43 @@ describe.each(backends)('on $name', (backend) => {
       ])
     })
 
+    // Else two clicks of one person bring back what two people took away, and take it away again.
+    test.each(['/v1/deployments', '/api/v1/scorecards'])(
+      'undoes the newest promotion once, and no rollback, by %s',
+      async (root) => {
+        const { slug, entry } = await guarded()
+        const path = `${root}/${slug}/rollback`
+        const promote = `/v1/deployments/${slug}/promote`
+        const asked = await team.done('POST', promote, { challenger_id: entry.id })
+        expect((await decide(teams.readToken('admin'), asked.id, 'approve')).statusCode).toBe(200)
+        expect((await team.call('POST', path, order)).statusCode).toBe(200)
+        const after = await team.deployment(slug)
+        expect(after.champion_model.version).toBe('2.0')
+        const again = await team.call('POST', path, order)
+        expect(again.statusCode, again.body).toBe(202)
+        expect(await team.deployment(slug)).toEqual(after)
+        // Nor does an emergency go on where two people have rolled back.
+        expect(
+          (await decide(teams.readToken('admin'), again.json().id, 'approve')).statusCode,
+        ).toBe(200)
+        expect((await team.deployment(slug)).champion_model.version).toBe('3.0')
+        expect((await team.call('POST', path, order)).statusCode).toBe(202)
+      },
+    )
+
+    test('is named among what one person still does alone, while it is allowed', async () => {
+      const { slug } = await team.deploy(numberedSpec(1))
+      const path = `/v1/deployments/${slug}`
+      expect(await team.deployment(slug)).not.toHaveProperty('possible_alone')
+      const alone = ['name', 'strict_mode', 'development_sample']
+      const on = await team.done('PATCH', path, { require_approval: true })
+      expect(on.possible_alone).toEqual([...alone, 'emergency_rollback'])
+      const { slug: other } = await team.deploy(numberedSpec(1))
+      const settings = { require_approval: true, emergency_rollback: false }
+      const strict = await team.done('PATCH', `/v1/deployments/${other}`, settings)
+      expect(strict.possible_alone).toEqual(alone)
+    })
+
     test('waits where the deployment does not allow it', async () => {
       const { slug } = await team.deploy(numberedSpec(1))
       await team.promote(slug, (await team.challenge(slug, numberedSpec(2), 5)).id)
@@ -260,13 +297,13 @@ describe.each(backends)('on $name', (backend) => {
   test('no model leaves a guarded deployment by being archived or replaced elsewhere', async () => {
     const { slug, entry, before } = await guarded()
     const archived = await team.call('PATCH', `/v1/models/${entry.modelId}`, { status: 'archived' })
-    expect(outcomeOf(archived)).toBe('409 approval_required')
+    expect(findOutcome(archived)).toBe('409 approval_required')
     const elsewhere = await team.deploy(numberedSpec(5))
     const own = await team.add(elsewhere.slug, entry.modelId, 5)
     await team.promote(elsewhere.slug, own)
     await team.rollBack(elsewhere.slug)
     expect(await team.deployment(slug)).toEqual(before)
-    expect(await team.statusOf(entry.modelId)).toBe('active')
+    expect(await team.findStatus(entry.modelId)).toBe('active')
   })
 
   test('a promotion keeps its reason in the audit log', async () => {

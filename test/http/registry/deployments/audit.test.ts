@@ -1,20 +1,17 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { refusalOf } from '../../support/expect/answers.ts'
-import { type AuditRow, auditAtTheEnd } from '../../support/expect/audit.ts'
-import { backends } from '../../support/start/databases.ts'
-import { seeded } from '../../support/start/seeded-database.ts'
-import { TestService } from '../../support/start/service.ts'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { formatRefusal } from '../../../support/expect/answers.ts'
+import { type AuditRow, auditAtTheEnd } from '../../../support/expect/audit.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { seeded } from '../../../support/start/seeded-database.ts'
+import { TestService } from '../../../support/start/service.ts'
 import {
   numberedSpec,
   startTwoTeams,
   steppingClock,
   Team,
   type TwoTeams,
-} from '../../support/start/team.ts'
-
-// Whole services are started and ended within tests, on a machine that does other things too.
-vi.setConfig({ testTimeout: 120_000 })
+} from '../../../support/start/team.ts'
 
 describe.each(backends)('the audit records of changes on $name', (backend) => {
   let teams: TwoTeams
@@ -47,7 +44,7 @@ describe.each(backends)('the audit records of changes on $name', (backend) => {
       ['POST', `/v1/deployments/${slug}/promote`, { challenger_id: id }],
       ['POST', `/v1/deployments/${slug}/rollback`, {}],
     ] as const) {
-      refusalOf(await team.call(method, url, body))
+      formatRefusal(await team.call(method, url, body))
     }
     records = await auditAtTheEnd(teams.service)
   })
@@ -90,25 +87,25 @@ describe.each(backends)('the audit records of changes on $name', (backend) => {
       const next = ofSlug[index + 1]
       if (next !== undefined) expect(Object(after)).toMatchObject(Object(next.before))
     }
-    const textOf = (action: string, of: 'before' | 'after', nth = 0) =>
+    const formatText = (action: string, of: 'before' | 'after', nth = 0) =>
       JSON.stringify(changes().filter((record) => record.action === action)[nth]?.[of])
-    expect(textOf('deployment.add_challenger', 'before')).not.toContain(ids['id'])
-    expect(textOf('deployment.add_challenger', 'after')).toContain(ids['id'])
-    expect(textOf('deployment.update_traffic', 'before')).not.toContain('20.5')
-    expect(textOf('deployment.update_traffic', 'after')).toContain('20.5')
-    expect(textOf('deployment.toggle_shadow', 'before')).toContain('"shadow_mode":false')
-    expect(textOf('deployment.toggle_shadow', 'after')).toContain('"shadow_mode":true')
-    expect(textOf('deployment.remove_challenger', 'before')).toContain(ids['other'])
-    expect(textOf('deployment.remove_challenger', 'after')).not.toContain(ids['other'])
-    expect(textOf('deployment.update', 'before')).toContain('"is_active":true')
-    expect(textOf('deployment.update', 'after')).toMatch(/Renamed.*"is_active":false/)
-    expect(textOf('deployment.update', 'before', 1)).toContain('"strict_mode":false')
-    expect(textOf('deployment.update', 'after', 1)).toContain('"strict_mode":true')
-    expect(textOf('deployment.rollback', 'after')).toContain('"strict_mode":true')
-    expect(textOf('deployment.promote', 'before')).toContain(ids['first'])
-    expect(textOf('deployment.promote', 'after')).toContain(ids['second'])
-    expect(textOf('model.archive', 'before')).toContain('"status":"active"')
-    expect(textOf('model.archive', 'after')).toContain('"status":"archived"')
+    expect(formatText('deployment.add_challenger', 'before')).not.toContain(ids['id'])
+    expect(formatText('deployment.add_challenger', 'after')).toContain(ids['id'])
+    expect(formatText('deployment.update_traffic', 'before')).not.toContain('20.5')
+    expect(formatText('deployment.update_traffic', 'after')).toContain('20.5')
+    expect(formatText('deployment.toggle_shadow', 'before')).toContain('"shadow_mode":false')
+    expect(formatText('deployment.toggle_shadow', 'after')).toContain('"shadow_mode":true')
+    expect(formatText('deployment.remove_challenger', 'before')).toContain(ids['other'])
+    expect(formatText('deployment.remove_challenger', 'after')).not.toContain(ids['other'])
+    expect(formatText('deployment.update', 'before')).toContain('"is_active":true')
+    expect(formatText('deployment.update', 'after')).toMatch(/Renamed.*"is_active":false/)
+    expect(formatText('deployment.update', 'before', 1)).toContain('"strict_mode":false')
+    expect(formatText('deployment.update', 'after', 1)).toContain('"strict_mode":true')
+    expect(formatText('deployment.rollback', 'after')).toContain('"strict_mode":true')
+    expect(formatText('deployment.promote', 'before')).toContain(ids['first'])
+    expect(formatText('deployment.promote', 'after')).toContain(ids['second'])
+    expect(formatText('model.archive', 'before')).toContain('"status":"active"')
+    expect(formatText('model.archive', 'after')).toContain('"status":"archived"')
   })
 })
 
@@ -138,9 +135,9 @@ test.each(backends)('on $name a change whose record fails does not happen', asyn
     ['POST', `/v1/deployments/${slug}/promote`, { challenger_id: id }],
     ['PATCH', `/v1/models/${modelId}`, { status: 'archived' }],
   ] as const) {
-    expect(refusalOf(await team.call(method, url, body))).toMatchObject({ status: 500 })
+    expect(formatRefusal(await team.call(method, url, body))).toMatchObject({ status: 500 })
     expect(await team.deployment(slug), `${method} ${url}`).toEqual(before)
-    expect(await team.statusOf(modelId)).toBe('active')
+    expect(await team.findStatus(modelId)).toBe('active')
     expect([1003, 2006], 'either side of the split').toContain((await team.score(slug, {})).score)
   }
 })

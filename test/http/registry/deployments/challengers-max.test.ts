@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { refusalOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { numberedSpec, startTwoTeams } from '../../support/start/team.ts'
+import { formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { numberedSpec, startTwoTeams } from '../../../support/start/team.ts'
 
 // What is decided from is the same on each database.
 describe.each(backends.slice(-1))('on $name', (backend) => {
@@ -18,7 +18,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
         await team.traffic(slug, order),
         await team.call('POST', `/api/v1/scorecards/${slug}/challengers`, version),
       ]) {
-        const { status, error, message } = refusalOf(answer)
+        const { status, error, message } = formatRefusal(answer)
         expect([status, error]).toEqual([422, 'invalid_traffic_config'])
         expect(message).toContain('at most 10 active challengers')
       }

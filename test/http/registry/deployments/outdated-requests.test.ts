@@ -1,12 +1,17 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { changeRequests } from '../../../src/tables/change-requests.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { WebhookReceiver } from '../../support/servers/webhook-receiver.ts'
-import { guard } from '../../support/start/changes.ts'
-import { backends } from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/seeded-database.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { changeRequests } from '../../../../src/tables/change-requests.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { WebhookReceiver } from '../../../support/servers/webhook-receiver.ts'
+import { guard } from '../../../support/start/changes.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { withDatabase } from '../../../support/start/seeded-database.ts'
+import {
+  numberedSpec,
+  startTwoTeams,
+  type Team,
+  type TwoTeams,
+} from '../../../support/start/team.ts'
 
 const WAITING_MAX = 20
 const ENV = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32' }
@@ -28,16 +33,16 @@ describe.each(backends)('on $name', (backend) => {
 
   const approve = async (id: string) => {
     const url = `/v1/change-requests/${id}/approve`
-    return teams.service.call({ url, token: teams.tokenOf('admin'), body: {} })
+    return teams.service.call({ url, token: teams.readToken('admin'), body: {} })
   }
   const switchOff = (slug: string) =>
     team.call('PATCH', `/v1/deployments/${slug}`, { is_active: false })
   const setStrict = (slug: string, strict_mode: boolean) =>
     team.done('PATCH', `/v1/deployments/${slug}`, { strict_mode })
-  const requestsOf = async (slug: string, state: string): Promise<{ id: string }[]> =>
+  const listRequests = async (slug: string, state: string): Promise<{ id: string }[]> =>
     (await team.done('GET', `/v1/change-requests?deployment=${slug}&state=${state}`))
       .change_requests
-  const recordsOf = async (slug: string) =>
+  const readRecords = async (slug: string) =>
     (await team.done('GET', `/v1/audit-log?subject=${slug}`)).records
 
   /** A deployment with an active challenger, which requires approval. */
@@ -56,14 +61,14 @@ describe.each(backends)('on $name', (backend) => {
   test('requests that a change has outdated leave room for new ones', async () => {
     const { slug } = await guarded()
     const asked = await Promise.all(Array.from({ length: WAITING_MAX }, () => switchOff(slug)))
-    expect(asked.map(outcomeOf)).toEqual(Array(WAITING_MAX).fill('202'))
-    expect(outcomeOf(await switchOff(slug))).toBe('409 limit_reached')
+    expect(asked.map(findOutcome)).toEqual(Array(WAITING_MAX).fill('202'))
+    expect(findOutcome(await switchOff(slug))).toBe('409 limit_reached')
     await setStrict(slug, true)
-    expect(await requestsOf(slug, 'waiting')).toEqual([])
-    expect(await requestsOf(slug, 'outdated')).toHaveLength(WAITING_MAX)
-    expect(outcomeOf(await switchOff(slug))).toBe('202')
-    expect(await requestsOf(slug, 'waiting')).toHaveLength(1)
-    const ended = (await recordsOf(slug)).filter(
+    expect(await listRequests(slug, 'waiting')).toEqual([])
+    expect(await listRequests(slug, 'outdated')).toHaveLength(WAITING_MAX)
+    expect(findOutcome(await switchOff(slug))).toBe('202')
+    expect(await listRequests(slug, 'waiting')).toHaveLength(1)
+    const ended = (await readRecords(slug)).filter(
       ({ action }: { action: string }) => action === 'change_request.outdate',
     )
     expect(ended).toHaveLength(WAITING_MAX)
@@ -80,7 +85,7 @@ describe.each(backends)('on $name', (backend) => {
         const { deploymentId } = changeRequests
         await db.update(changeRequests).set({ cacheVersion: 0 }).where(eq(deploymentId, slug))
       })
-      expect(outcomeOf(await switchOff(slug))).toBe('202')
+      expect(findOutcome(await switchOff(slug))).toBe('202')
     },
   )
 
@@ -90,14 +95,14 @@ describe.each(backends)('on $name', (backend) => {
     const other = await guarded()
     await setStrict(other.slug, true)
     await team.done('PATCH', `/v1/deployments/${slug}`, { name: 'Another' })
-    expect(await requestsOf(slug, 'waiting')).toHaveLength(1)
+    expect(await listRequests(slug, 'waiting')).toHaveLength(1)
   })
 
   describe('an emergency rollback', () => {
     const order = { reason: 'wrong scores', emergency: true }
     const rollBack = (slug: string) => team.done('POST', `/v1/deployments/${slug}/rollback`, order)
     const undoneBy = async (slug: string) => {
-      const [record] = await recordsOf(slug)
+      const [record] = await readRecords(slug)
       expect(record).toMatchObject({ action: 'deployment.rollback', after: { emergency: true } })
       return record.after.undone_change_request_ids
     }
@@ -108,12 +113,12 @@ describe.each(backends)('on $name', (backend) => {
       await team.done('POST', '/v1/webhooks', { url, types: ['deployment.rolled_back'] })
       const { slug, entry } = await guarded()
       const promoted = await promotion(slug, entry.id)
-      expect(outcomeOf(await approve(promoted))).toBe('200')
+      expect(findOutcome(await approve(promoted))).toBe('200')
       const traffic = `/v1/deployments/${slug}/traffic`
       const model_id = await team.register(numberedSpec(3))
       const add = { action: 'add_challenger', model_id, traffic_pct: 5 }
       const added = (await team.done('PATCH', traffic, add)).id
-      expect(outcomeOf(await approve(added))).toBe('200')
+      expect(findOutcome(await approve(added))).toBe('200')
       await rollBack(slug)
       expect(await undoneBy(slug)).toEqual([added, promoted])
       const received = async () =>
@@ -121,18 +126,29 @@ describe.each(backends)('on $name', (backend) => {
           .filter(({ path }) => url.endsWith(path))
           .map(({ body }) => JSON.parse(body).data)
       await expect
-        .poll(received, { timeout: 5_000 })
+        .poll(received)
         .toMatchObject([{ deployment_id: slug, undone_change_request_ids: [added, promoted] }])
     })
 
     test('names none that an earlier champion had, nor what it leaves as it is', async () => {
       const { slug, entry } = await guarded()
-      expect(outcomeOf(await approve(await promotion(slug, entry.id)))).toBe('200')
+      expect(findOutcome(await approve(await promotion(slug, entry.id)))).toBe('200')
       await rollBack(slug)
+      const model_id = await team.register(numberedSpec(3))
+      const add = { action: 'add_challenger', model_id, traffic_pct: 5 }
+      const added = (await team.done('PATCH', `/v1/deployments/${slug}/traffic`, add)).id
+      expect(findOutcome(await approve(added))).toBe('200')
+      const { challengers } = await team.done('GET', `/v1/deployments/${slug}`)
+      const next = challengers.find(
+        (one: { is_active: boolean; model_id: string }) =>
+          one.is_active && one.model_id === model_id,
+      )
+      const promoted = await promotion(slug, next.id)
+      expect(findOutcome(await approve(promoted))).toBe('200')
       const off = (await switchOff(slug)).json().id
-      expect(outcomeOf(await approve(off))).toBe('200')
+      expect(findOutcome(await approve(off))).toBe('200')
       await rollBack(slug)
-      expect(await undoneBy(slug)).toEqual([])
+      expect(await undoneBy(slug)).toEqual([promoted])
     })
   })
 })

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DeploymentList } from '../../../schemas/deployments.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { refusalOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
+import { DeploymentList } from '../../../../schemas/deployments.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { expectSuccess, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
 import {
   numberedSpec,
   startTwoTeams,
   steppingClock,
   type Team,
   type TwoTeams,
-} from '../../support/start/team.ts'
+} from '../../../support/start/team.ts'
 
 const TIME = expect.stringMatching(/^2026-03-04T05:06:\d\d\.\d{3}Z$/)
 
@@ -30,9 +30,9 @@ describe.each(backends)('on $name', (backend) => {
   afterAll(() => teams.service.close())
 
   const list = async (query = '', by = team) =>
-    successOf(await by.call('GET', `/v1/deployments${query}`), DeploymentList)
+    expectSuccess(await by.call('GET', `/v1/deployments${query}`), DeploymentList)
   /** The first deployments, newest first; other tests add more. */
-  const slugsOf = ({ deployments }: { deployments: Array<{ slug: string }> }) =>
+  const readSlugs = ({ deployments }: { deployments: Array<{ slug: string }> }) =>
     deployments.map(({ slug }) => slug).filter((slug) => made.some((one) => one.slug === slug))
   const expected = (wanted?: string) =>
     made
@@ -42,7 +42,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('the list holds every deployment of the team, newest first, in the list form', async () => {
     const body = await list()
-    expect(slugsOf(body)).toEqual(expected())
+    expect(readSlugs(body)).toEqual(expected())
     const [oldest] = body.deployments.slice(-1)
     expect(oldest).toEqual({
       id: made[0]?.slug,
@@ -58,25 +58,25 @@ describe.each(backends)('on $name', (backend) => {
   test('an environment filters, pages add up to the list, and another team sees only their own', async () => {
     for (const environment of ['production', 'staging']) {
       const query = `?environment=${environment}`
-      expect(slugsOf(await list(query))).toEqual(expected(environment))
-      const pages = await team.pagesOf(`/v1/deployments${query}`, 'deployments', 1)
+      expect(readSlugs(await list(query))).toEqual(expected(environment))
+      const pages = await team.listPages(`/v1/deployments${query}`, 'deployments', 1)
       expect(pages.flat()).toEqual((await list(query)).deployments)
     }
     const { deployments } = await list()
     for (const limit of [1, 2, deployments.length, 200]) {
-      const pages = await team.pagesOf('/v1/deployments', 'deployments', limit)
+      const pages = await team.listPages('/v1/deployments', 'deployments', limit)
       expect(pages.flat()).toEqual(deployments)
       expect(pages).toHaveLength(Math.ceil(deployments.length / limit))
     }
     const theirs = await list('', teams.otherTeam)
     expect(theirs.deployments).toHaveLength(1)
-    expect(slugsOf(theirs)).toEqual([])
+    expect(readSlugs(theirs)).toEqual([])
   })
 
   test.each(['limit=0', 'limit=201', 'limit=x', 'cursor=', 'environment=test', 'status=active'])(
     '?%s is 400 invalid_request',
     async (query) => {
-      const refusal = refusalOf(await team.call('GET', `/v1/deployments?${query}`))
+      const refusal = formatRefusal(await team.call('GET', `/v1/deployments?${query}`))
       expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
     },
   )
@@ -109,6 +109,7 @@ describe.each(backends)('on $name', (backend) => {
       strict_mode: false,
       require_approval: false,
       emergency_rollback: true,
+      cutoff: null,
       cache_version: 1,
     })
   })
@@ -151,7 +152,7 @@ describe.each(backends)('on $name', (backend) => {
       ...[newId('dep_', 0), theirs, slug.toUpperCase(), `${slug}0`, slug.slice(0, -1)],
       ...[`${slug}%00`, `${slug.slice(0, -1)}_`, 'dep_', 'traffic', "dep_'%20or%20''='", 'mod_1'],
     ]) {
-      expect(refusalOf(await team.call('GET', `/v1/deployments/${other}`)), other).toEqual({
+      expect(formatRefusal(await team.call('GET', `/v1/deployments/${other}`)), other).toEqual({
         status: 404,
         error: 'deployment_not_found',
         message: expect.any(String),

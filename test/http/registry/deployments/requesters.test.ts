@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm'
 import { expect, onTestFinished, test } from 'vitest'
-import { holdersQuery } from '../../../src/deployments/requesters.ts'
-import { rowsOf } from '../../../src/platform/db/client.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
-import { insertTeam } from '../../support/start/users.ts'
+import { queryRows } from '../../../../src/platform/db/client.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { holdersQuery } from '../../../../src/registry/deployments/requesters.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { insertTeam } from '../../../support/start/users.ts'
 
 const RECORDS = 2_000
 
@@ -23,7 +23,7 @@ test.each(backends)(
     from generate_series(1, ${RECORDS}::integer) as n`)
     await db.execute(sql`analyze audit_log`)
     const userId = newId('svc_', 0)
-    const rows = await rowsOf<Record<string, string>>(
+    const rows = await queryRows<Record<string, string>>(
       db,
       sql`explain ${holdersQuery({ teamId, userId })}`,
     )

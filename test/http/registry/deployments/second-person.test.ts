@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Role, UserCaller } from '../../../src/access/caller.ts'
-import type { AppError } from '../../../src/errors.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { guard } from '../../support/start/changes.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, Team } from '../../support/start/team.ts'
+import type { AppError } from '../../../../src/errors.ts'
+import type { Role, UserCaller } from '../../../../src/http/access/caller.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { guard } from '../../../support/start/changes.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 const PASSWORD = 'a long password'
 
@@ -45,7 +45,7 @@ describe.each(backends)('a second person on $name', (backend) => {
   const decisions = async (token: string, id: string) => {
     const paths = ['approve', 'decline'].map((one) => `/v1/change-requests/${id}/${one}`)
     return [await as(token, 'POST', paths[0] ?? ''), await as(token, 'POST', paths[1] ?? '')].map(
-      outcomeOf,
+      findOutcome,
     )
   }
   const refused = Array(2).fill('403 own_change_request')
@@ -79,17 +79,54 @@ describe.each(backends)('a second person on $name', (backend) => {
     expect(await decisions(again.token, await ask(account, slug))).toEqual(refused)
   })
 
+  // An owner could make the second person for themselves.
+  test('is not somebody whom the requester added or raised, before or after the request', async () => {
+    const slug = await guarded()
+    const owner = await join('owner')
+    const email = `${crypto.randomUUID()}@lender.example`
+    const order = { email, password: PASSWORD, role: 'admin' }
+    expect((await as(owner.token, 'POST', '/v1/members', order)).statusCode).toBe(201)
+    const login = { email, password: PASSWORD }
+    const added = (
+      await service.call({ url: '/api/auth/login', body: login, remoteAddress: '192.0.2.251' })
+    ).json().access_token
+    const viewer = await join('viewer')
+    const raise = (token: string, id: string, role: Role) =>
+      service.call({ method: 'PATCH', url: `/v1/members/${id}`, token, body: { role } })
+    expect((await raise(owner.token, viewer.id, 'admin')).statusCode).toBe(200)
+    const id = await ask(owner.token, slug)
+    expect(await decisions(added, id)).toEqual(refused)
+    expect(await decisions(viewer.token, id)).toEqual(refused)
+    // Whoever was raised by another one, but only after the request, has seen nothing of it.
+    const late = await join('modeler')
+    const second = await ask(owner.token, slug)
+    expect((await raise(team.owner, late.id, 'admin')).statusCode).toBe(200)
+    expect(await decisions(late.token, second)).toEqual(refused)
+    const third = await ask(owner.token, slug)
+    expect((await decisions(late.token, third))[0]).toBe('200')
+  })
+
+  test('may have been raised from admin to owner meanwhile, by somebody else', async () => {
+    const slug = await guarded()
+    const [first, second] = [await join('admin'), await join('admin')]
+    const id = await ask(first.token, slug)
+    const url = `/v1/members/${second.id}`
+    const body = { role: 'owner' }
+    await service.call({ method: 'PATCH', url, token: team.owner, body })
+    expect((await decisions(second.token, id))[0]).toBe('200')
+  })
+
   // Each replica may remember a role for a minute, and what is made meanwhile would last.
   describe('or a manager whose role is of the past', () => {
     const stale = async (isRemoved: boolean): Promise<UserCaller> => {
       const { id, token } = await join('admin')
       if (isRemoved) await as(team.owner, 'DELETE', `/v1/members/${id}`)
       else await team.done('PATCH', `/v1/members/${id}`, { role: 'viewer' })
-      return { kind: 'user', userId: id, teamId: teamOf(token), role: 'owner' }
+      return { kind: 'user', userId: id, teamId: findTeam(token), role: 'owner' }
     }
-    const teamOf = (token: string): string =>
+    const findTeam = (token: string): string =>
       JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).team
-    const codeOf = (change: Promise<unknown>) =>
+    const readCode = (change: Promise<unknown>) =>
       change.then(
         () => 'done',
         (error: AppError) => error.code,
@@ -114,7 +151,7 @@ describe.each(backends)('a second person on $name', (backend) => {
         refusal: () => approvals.decline(caller, requestId, undefined),
       }
       for (const [name, change] of Object.entries(changes)) {
-        expect(await codeOf(change()), name).toBe(code)
+        expect(await readCode(change()), name).toBe(code)
       }
       const listed = (await team.done('GET', '/v1/keys')).keys
       expect(listed.find(({ id }: { id: string }) => id === key.id).prefix).toBe(key.prefix)
@@ -122,11 +159,16 @@ describe.each(backends)('a second person on $name', (backend) => {
 
     test('sets no quota that only their former role may set', async () => {
       const { id, token } = await join('admin')
-      const caller: UserCaller = { kind: 'user', userId: id, teamId: teamOf(token), role: 'owner' }
+      const caller: UserCaller = {
+        kind: 'user',
+        userId: id,
+        teamId: findTeam(token),
+        role: 'owner',
+      }
       const issued = service.services.keys.issue(caller, { name: 'k', rateLimitPerMinute: 9 })
-      expect(await codeOf(issued)).toBe('insufficient_role')
+      expect(await readCode(issued)).toBe('insufficient_role')
       const wanted = { name: 'p', role: 'admin' } as const
-      expect(await codeOf(service.services.serviceAccounts.create(caller, wanted))).toBe(
+      expect(await readCode(service.services.serviceAccounts.create(caller, wanted))).toBe(
         'insufficient_role',
       )
     })

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PromoteResult, RollbackResult } from '../../../schemas/deployments.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { outcomeOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
+import { PromoteResult, RollbackResult } from '../../../../schemas/deployments.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { expectSuccess, findOutcome } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
 import {
   type Entry,
   numberedSpec,
   startTwoTeams,
   type Team,
   type TwoTeams,
-} from '../../support/start/team.ts'
+} from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let teams: TwoTeams
@@ -25,8 +25,8 @@ describe.each(backends)('on $name', (backend) => {
     team.call('POST', `/v1/deployments/${slug}/promote`, body)
   const rollBack = (slug: string, body: object | string = { reason: 'worse than before' }) =>
     team.call('POST', `/v1/deployments/${slug}/rollback`, body)
-  const statusesOf = (...ids: string[]) => Promise.all(ids.map((id) => team.statusOf(id)))
-  const versionOf = async (slug: string) => (await team.score(slug, { income: 1 })).model_version
+  const readStatuses = (...ids: string[]) => Promise.all(ids.map((id) => team.findStatus(id)))
+  const findVersion = async (slug: string) => (await team.score(slug, { income: 1 })).model_version
 
   /** A deployment of version 1.0 with challengers of the versions 2.0, 3.0, … */
   async function contest(challengers: number) {
@@ -42,7 +42,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug, modelId, at } = await contest(4)
     await team.remove(slug, at(3).id)
     const winner = at(1)
-    const answer = successOf(await promote(slug, { challenger_id: winner.id }), PromoteResult)
+    const answer = expectSuccess(await promote(slug, { challenger_id: winner.id }), PromoteResult)
     expect(answer).toEqual({
       deployment_id: slug,
       promoted_model_id: winner.modelId,
@@ -60,7 +60,7 @@ describe.each(backends)('on $name', (backend) => {
       name: 'Ladder',
     })
     // Only who leaves and who takes the place changes: those who lost the contest stay usable.
-    expect(await statusesOf(modelId, winner.modelId, at(0).modelId, at(2).modelId)).toEqual([
+    expect(await readStatuses(modelId, winner.modelId, at(0).modelId, at(2).modelId)).toEqual([
       ...['archived', 'active', 'active', 'active'],
     ])
     for (const key of [undefined, 'a', 'b']) {
@@ -71,7 +71,7 @@ describe.each(backends)('on $name', (backend) => {
   test('a promotion without other challengers deactivates none', async () => {
     const { slug, at } = await contest(1)
     const body = { challenger_id: at(0).id }
-    expect(successOf(await promote(slug, body), PromoteResult).challengers_deactivated).toBe(0)
+    expect(expectSuccess(await promote(slug, body), PromoteResult).challengers_deactivated).toBe(0)
   })
 
   test('a promotion keeps shadow mode as it is', async () => {
@@ -94,10 +94,10 @@ describe.each(backends)('on $name', (backend) => {
     const before = await team.deployment(slug)
     for (const challengerId of wrong) {
       const response = await promote(slug, { challenger_id: challengerId })
-      expect(outcomeOf(response), challengerId).toBe('404 challenger_not_found')
+      expect(findOutcome(response), challengerId).toBe('404 challenger_not_found')
     }
     await team.promote(slug, at(1).id)
-    expect(outcomeOf(await promote(slug, { challenger_id: at(1).id }))).toBe(
+    expect(findOutcome(await promote(slug, { challenger_id: at(1).id }))).toBe(
       '404 challenger_not_found',
     )
     expect((await team.deployment(slug)).cache_version).toBe(before.cache_version + 1)
@@ -114,27 +114,27 @@ describe.each(backends)('on $name', (backend) => {
     ]
     const first = { model_id: modelId, version: '1.0' }
     const second = { model_id: winner.modelId, version: '2.0' }
-    expect(successOf(await rollBack(slug), RollbackResult)).toEqual({
+    expect(expectSuccess(await rollBack(slug), RollbackResult)).toEqual({
       deployment_id: slug,
       rolled_back_from: second,
       rolled_back_to: first,
       challengers_deactivated: 2,
       cache_version: 7,
     })
-    expect(await versionOf(slug)).toBe('1.0')
+    expect(await findVersion(slug)).toBe('1.0')
     expect(await team.deployment(slug)).toMatchObject({ challengers: [], cache_version: 7 })
     const ids = [modelId, winner.modelId, loser.modelId, ...later.map((entry) => entry.modelId)]
-    expect(await statusesOf(...ids)).toEqual(['active', 'archived', 'active', 'active', 'active'])
+    expect(await readStatuses(...ids)).toEqual(['active', 'archived', 'active', 'active', 'active'])
 
-    expect(successOf(await rollBack(slug), RollbackResult)).toEqual({
+    expect(expectSuccess(await rollBack(slug), RollbackResult)).toEqual({
       deployment_id: slug,
       rolled_back_from: first,
       rolled_back_to: second,
       challengers_deactivated: 0,
       cache_version: 8,
     })
-    expect(await versionOf(slug)).toBe('2.0')
-    expect(await statusesOf(...ids)).toEqual(['archived', 'active', 'active', 'active', 'active'])
+    expect(await findVersion(slug)).toBe('2.0')
+    expect(await readStatuses(...ids)).toEqual(['archived', 'active', 'active', 'active', 'active'])
   })
 
   test('after two promotions the way back is the last champion, not the first', async () => {
@@ -144,7 +144,7 @@ describe.each(backends)('on $name', (backend) => {
     await team.promote(slug, next.id)
     const { rolled_back_to } = await team.rollBack(slug)
     expect(rolled_back_to).toEqual({ model_id: at(0).modelId, version: '2.0' })
-    expect(await statusesOf(modelId, at(0).modelId, next.modelId)).toEqual([
+    expect(await readStatuses(modelId, at(0).modelId, next.modelId)).toEqual([
       ...['archived', 'active', 'archived'],
     ])
   })
@@ -152,7 +152,7 @@ describe.each(backends)('on $name', (backend) => {
   test('a deployment that only ever had one champion is 400 no_rollback_target, and stays as it is', async () => {
     const { slug } = await contest(1)
     const before = await team.deployment(slug)
-    expect(outcomeOf(await rollBack(slug))).toBe('400 no_rollback_target')
+    expect(findOutcome(await rollBack(slug))).toBe('400 no_rollback_target')
     expect(await team.deployment(slug)).toEqual(before)
   })
 
@@ -162,11 +162,11 @@ describe.each(backends)('on $name', (backend) => {
     const elsewhere = await team.deploy(numberedSpec(5))
     await team.promote(elsewhere.slug, await team.add(elsewhere.slug, modelId, 5))
     await team.promote(slug, at(0).id)
-    expect(await team.statusOf(modelId)).toBe('active')
-    expect(await versionOf(elsewhere.slug)).toBe('1.0')
+    expect(await team.findStatus(modelId)).toBe('active')
+    expect(await findVersion(elsewhere.slug)).toBe('1.0')
     // It leaves its last place, too.
     await team.rollBack(elsewhere.slug)
-    expect(await statusesOf(modelId, elsewhere.modelId)).toEqual(['archived', 'active'])
+    expect(await readStatuses(modelId, elsewhere.modelId)).toEqual(['archived', 'active'])
   })
 
   // docs/decisions.md 6.2: archiving ends the entries of a challenger, by whichever way it comes.
@@ -200,7 +200,7 @@ describe.each(backends)('on $name', (backend) => {
   ]
   test.each(PROMOTIONS)('a promotion with %s is 400 invalid_request', async (_, body) => {
     const { slug } = await contest(1)
-    expect(outcomeOf(await promote(slug, body))).toBe('400 invalid_request')
+    expect(findOutcome(await promote(slug, body))).toBe('400 invalid_request')
   })
 
   const ROLLBACKS: Array<[string, object | string]> = [
@@ -218,7 +218,7 @@ describe.each(backends)('on $name', (backend) => {
   test.each(ROLLBACKS)('a rollback with %s is 400 invalid_request', async (_, body) => {
     const { slug, at } = await contest(1)
     await team.promote(slug, at(0).id)
-    expect(outcomeOf(await rollBack(slug, body))).toBe('400 invalid_request')
+    expect(findOutcome(await rollBack(slug, body))).toBe('400 invalid_request')
     expect((await team.deployment(slug)).cache_version).toBe(3)
   })
 
@@ -226,9 +226,11 @@ describe.each(backends)('on $name', (backend) => {
     const theirs = await teams.otherTeam.deploy(numberedSpec(1))
     const { id } = await teams.otherTeam.challenge(theirs.slug, numberedSpec(2), 5)
     for (const slug of [theirs.slug, newId('dep_', 0), 'x']) {
-      expect(outcomeOf(await promote(slug, { challenger_id: id }))).toBe('404 deployment_not_found')
-      expect(outcomeOf(await rollBack(slug))).toBe('404 deployment_not_found')
-      expect(outcomeOf(await rollBack(slug, {}))).toBe('400 invalid_request')
+      expect(findOutcome(await promote(slug, { challenger_id: id }))).toBe(
+        '404 deployment_not_found',
+      )
+      expect(findOutcome(await rollBack(slug))).toBe('404 deployment_not_found')
+      expect(findOutcome(await rollBack(slug, {}))).toBe('400 invalid_request')
     }
     expect((await teams.otherTeam.deployment(theirs.slug)).cache_version).toBe(2)
   })

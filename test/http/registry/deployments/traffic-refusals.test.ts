@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
 import {
   type Entry,
   numberedSpec,
   startTwoTeams,
   type Team,
   type TwoTeams,
-} from '../../support/start/team.ts'
+} from '../../../support/start/team.ts'
 
 const WRONG = '422 invalid_traffic_config'
 
@@ -155,7 +155,7 @@ describe.each(backends)('on $name', (backend) => {
   test.each(REFUSALS)('%s is refused and changes nothing', async (_, body, outcome) => {
     const before = await team.deployment(slug)
     const response = await send(body)
-    expect(outcomeOf(response), response.body).toBe(outcome)
+    expect(findOutcome(response), response.body).toBe(outcome)
     expect(await team.deployment(slug)).toEqual(before)
   })
 
@@ -168,12 +168,12 @@ describe.each(backends)('on $name', (backend) => {
     '{"traffic_pct":Infinity}',
     '{"action":add_challenger}',
   ])('a body that is no JSON is 400 invalid_request: %j', async (text) => {
-    expect(outcomeOf(await team.traffic(slug, text))).toBe('400 invalid_request')
+    expect(findOutcome(await team.traffic(slug, text))).toBe('400 invalid_request')
   })
 
   test('a number beyond all doubles is refused like any other wrong percentage', async () => {
     const text = `{"action":"update_traffic","challenger_id":"${challenger.id}","traffic_pct":1e999}`
-    expect(outcomeOf(await team.traffic(slug, text))).toMatch(
+    expect(findOutcome(await team.traffic(slug, text))).toMatch(
       /^(400 invalid_request|422 invalid_traffic_config)$/,
     )
   })
@@ -183,7 +183,7 @@ describe.each(backends)('on $name', (backend) => {
     const first = await team.challenge(own.slug, numberedSpec(2), 30)
     await team.challenge(own.slug, numberedSpec(3), 10)
     expect(
-      outcomeOf(
+      findOutcome(
         await team.traffic(own.slug, resize({ challenger_id: first.id, traffic_pct: 40.01 })),
       ),
     ).toBe(WRONG)
@@ -197,7 +197,7 @@ describe.each(backends)('on $name', (backend) => {
     await team.challenge(own.slug, numberedSpec(2), 30)
     const modelId = await team.register(numberedSpec(3))
     const more = { action: 'add_challenger', model_id: modelId, traffic_pct: 20.5 }
-    expect(outcomeOf(await team.traffic(own.slug, more))).toBe(WRONG)
+    expect(findOutcome(await team.traffic(own.slug, more))).toBe(WRONG)
   })
 
   test('a refusal names each fault with its path', async () => {
@@ -210,7 +210,7 @@ describe.each(backends)('on $name', (backend) => {
       [add({ traffic_pct: 20.01 }), 'traffic_pct'],
     ]
     for (const [body, path] of faults) {
-      const { details } = refusalOf(await send(body))
+      const { details } = formatRefusal(await send(body))
       expect(details?.map((detail) => detail.path)).toContain(path)
     }
   })
@@ -223,9 +223,9 @@ describe.each(backends)('on $name', (backend) => {
         add({ model_id: '<unknownModel>' }),
         add({ traffic_pct: 0 }),
       ]) {
-        expect(outcomeOf(await send(body, to)), to).toBe('404 deployment_not_found')
+        expect(findOutcome(await send(body, to)), to).toBe('404 deployment_not_found')
       }
-      expect(outcomeOf(await team.traffic(to, '{'))).toBe('400 invalid_request')
+      expect(findOutcome(await team.traffic(to, '{'))).toBe('400 invalid_request')
     }
   })
 })

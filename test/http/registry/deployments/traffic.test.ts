@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { TrafficResult } from '../../../schemas/deployments.ts'
-import { successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, steppingClock, Team } from '../../support/start/team.ts'
+import { TrafficResult } from '../../../../schemas/deployments.ts'
+import { expectSuccess } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { numberedSpec, steppingClock, Team } from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let service: TestService
@@ -16,7 +16,7 @@ describe.each(backends)('on $name', (backend) => {
   afterAll(() => service.close())
 
   const traffic = async (slug: string, body: object) =>
-    successOf(await team.traffic(slug, body), TrafficResult)
+    expectSuccess(await team.traffic(slug, body), TrafficResult)
 
   test('each action returns its result with the next cache_version, and takes effect', async () => {
     const { slug } = await team.deploy(numberedSpec(1))

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Deployment } from '../../../schemas/deployments.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
+import { Deployment } from '../../../../schemas/deployments.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { expectSuccess, findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
 import {
   numberedSpec,
   startTwoTeams,
   steppingClock,
   type Team,
   type TwoTeams,
-} from '../../support/start/team.ts'
+} from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let teams: TwoTeams
@@ -40,7 +40,7 @@ describe.each(backends)('on $name', (backend) => {
       const { slug } = await team.deploy(numberedSpec(1))
       const before = await team.deployment(slug)
       const expected = { ...before, ...body, cache_version: before.cache_version + rise }
-      expect(successOf(await update(slug, body), Deployment)).toEqual(expected)
+      expect(expectSuccess(await update(slug, body), Deployment)).toEqual(expected)
       expect(await team.deployment(slug)).toEqual(expected)
     },
   )
@@ -56,7 +56,7 @@ describe.each(backends)('on $name', (backend) => {
         await call('/api/v1/score', { scorecard_id: slug, applicant: {} }),
         await call('/api/v1/score/batch', { scorecard_id: slug, applicants: [] }),
       ]
-      return [...new Set(answers.map(outcomeOf))]
+      return [...new Set(answers.map(findOutcome))]
     }
     expect(await outcomes()).toEqual(['200'])
     for (const isActive of [false, true, false, true]) {
@@ -75,7 +75,7 @@ describe.each(backends)('on $name', (backend) => {
     await team.promote(slug, challenger.id)
     await team.rollBack(slug)
     expect(await team.deployment(slug)).toMatchObject({ is_active: false, cache_version: 7 })
-    expect(outcomeOf(await team.ask(slug, {}))).toBe('404 deployment_not_found')
+    expect(findOutcome(await team.ask(slug, {}))).toBe('404 deployment_not_found')
   })
 
   test.each<[string, object | string]>([
@@ -100,7 +100,7 @@ describe.each(backends)('on $name', (backend) => {
   ])('a body with %s is 400 invalid_request and changes nothing', async (_, body) => {
     const { slug } = await team.deploy(numberedSpec(1))
     const before = await team.deployment(slug)
-    const refusal = refusalOf(await update(slug, body))
+    const refusal = formatRefusal(await update(slug, body))
     expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
     expect(await team.deployment(slug)).toEqual(before)
   })
@@ -108,8 +108,10 @@ describe.each(backends)('on $name', (backend) => {
   test('a deployment of another team is 404 like an unknown one, and stays as it is', async () => {
     const { slug } = await teams.otherTeam.deploy(numberedSpec(1))
     for (const other of [slug, newId('dep_', 0)]) {
-      expect(outcomeOf(await update(other, { is_active: false }))).toBe('404 deployment_not_found')
-      expect(outcomeOf(await update(other, {}))).toBe('400 invalid_request')
+      expect(findOutcome(await update(other, { is_active: false }))).toBe(
+        '404 deployment_not_found',
+      )
+      expect(findOutcome(await update(other, {}))).toBe('400 invalid_request')
     }
     expect(await teams.otherTeam.deployment(slug)).toMatchObject({
       is_active: true,

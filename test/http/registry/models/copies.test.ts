@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DeployResult } from '../../../schemas/models.ts'
-import { refusalOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, Team } from '../../support/start/team.ts'
+import { DeployResult } from '../../../../schemas/models.ts'
+import { expectSuccess, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 describe.each(backends)('copies of models on $name', (backend) => {
   let team: Team
@@ -15,7 +15,7 @@ describe.each(backends)('copies of models on $name', (backend) => {
   afterAll(() => team.service.close())
 
   const copies = (id: string) => `/v1/models/${id}/copies`
-  const partsOf = async (id: string) => {
+  const listParts = async (id: string) => {
     const { body } = await team.call('GET', `/v1/models/${id}`)
     return { model: JSON.parse(body), documents: body.slice(body.indexOf('"spec":')) }
   }
@@ -27,12 +27,12 @@ describe.each(backends)('copies of models on $name', (backend) => {
       '{"zeta":1e300,',
     )
     const sample = 'income,score\\n1,1002\\n'
-    const order = `{"spec":${spec},"environment":"staging","auto_deploy":false,"description":"why","sample":"${sample}"}`
+    const order = `{"spec":${spec},"environment":"staging","auto_deploy":false,"description":"why","sample":"${sample}","accept_unreached":true}`
     const { model_id: id } = await team.done('POST', '/v1/models/deploy', order)
     const body = { environment: 'production', auto_deploy: true }
-    const copied = successOf(await team.call('POST', copies(id), body), DeployResult, 201)
+    const copied = expectSuccess(await team.call('POST', copies(id), body), DeployResult, 201)
     expect(copied).not.toHaveProperty('spec_warnings')
-    const [source, copy] = [await partsOf(id), await partsOf(copied.model_id)]
+    const [source, copy] = [await listParts(id), await listParts(copied.model_id)]
     expect(copy.documents).toBe(source.documents)
     expect(copy.documents).toContain('"agrees":true')
     expect(copy.model).toMatchObject({
@@ -61,7 +61,10 @@ describe.each(backends)('copies of models on $name', (backend) => {
     const id = await team.register(numberedSpec(3), 'staging')
     const before = (await team.done('GET', '/v1/models')).models.length
     const refused = await team.call('POST', copies(id), { environment: 'staging' })
-    expect(refusalOf(refused)).toMatchObject({ status: 400, details: [{ path: 'environment' }] })
+    expect(formatRefusal(refused)).toMatchObject({
+      status: 400,
+      details: [{ path: 'environment' }],
+    })
     expect((await team.done('GET', '/v1/models')).models).toHaveLength(before)
   })
 })

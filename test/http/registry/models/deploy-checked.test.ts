@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DeployResult, Model } from '../../../schemas/models.ts'
-import { card, categorical, numeric } from '../../support/cards/cards.ts'
-import { fixture, sampleWith } from '../../support/cards/import-fixtures.ts'
-import { refusalOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { Team } from '../../support/start/team.ts'
+import { DeployResult, Model } from '../../../../schemas/models.ts'
+import { card, categorical, numeric } from '../../../support/cards/cards.ts'
+import { fixture, sampleWith } from '../../../support/cards/import-fixtures.ts'
+import { expectSuccess, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { Team } from '../../../support/start/team.ts'
 
 const PATH = '/v1/models/deploy'
 const SPEC = card([
@@ -36,7 +36,7 @@ describe.each(backends)('on $name', (backend) => {
   // Who edits a specification after its import would else go live without any proof.
   test('a spec is deployed with the proof that it scores its sample, which stays with the model', async () => {
     const response = await team.call('POST', PATH, { ...ORDER, sample: SAMPLE })
-    const { model_id: id, parity } = successOf(response, DeployResult)
+    const { model_id: id, parity } = expectSuccess(response, DeployResult)
     expect(parity).toMatchObject({
       pd_checked: false,
       pd_rows: 1,
@@ -50,7 +50,7 @@ describe.each(backends)('on $name', (backend) => {
       spec_sha256: sha256(JSON.stringify(SPEC)),
     })
     const stored = await team.call('GET', `/v1/models/${id}`)
-    expect(successOf(stored, Model).parity).toEqual(parity)
+    expect(expectSuccess(stored, Model).parity).toEqual(parity)
     const [record] = (await team.done('GET', '/v1/audit-log?limit=1')).records
     expect(record).toMatchObject({ action: 'model.deploy', subject: id, after: { parity } })
     expect(await team.done('POST', PATH, ORDER)).not.toHaveProperty('parity')
@@ -95,7 +95,7 @@ describe.each(backends)('on $name', (backend) => {
       { path: 'scaling' },
     ])
     const wrong = await team.call('POST', PATH, { ...ORDER, sample: SAMPLE, tolerance: -1 })
-    expect(refusalOf(wrong).error).toBe('invalid_request')
+    expect(formatRefusal(wrong).error).toBe('invalid_request')
   })
 
   // The whole way of a card that is edited: imported, given grades and another name, checked again.
@@ -114,7 +114,15 @@ describe.each(backends)('on $name', (backend) => {
     })
     expect(spec.risk_grades).toEqual(grades)
     const edited = { ...spec, name: 'Edited', risk_grades: grades.slice(0, 1) }
-    const { parity } = await team.done('POST', PATH, { ...ORDER, spec: edited, sample })
+    const order = { ...ORDER, spec: edited, sample }
+    // One bin was never compared, and a wrong row there would have been registered as proved.
+    const refused = await team.call('POST', PATH, order)
+    expect([refused.statusCode, refused.json().error]).toEqual([422, 'parity_failed'])
+    expect(refused.json().details).toEqual([
+      { path: 'duration_in_month', message: 'no applicant is in [-inf,8.0)' },
+    ])
+    const { parity } = await team.done('POST', PATH, { ...order, accept_unreached: true })
+    expect(parity).toMatchObject({ bins: 55, bins_unreached: 1 })
     expect(parity).toMatchObject({ agrees: true, rows: 1000, equal: 1000, compared_features: 14 })
     expect(parity.spec_sha256).toBe(sha256(JSON.stringify(edited)))
   })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { card, categorical, numeric, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
+import { card, categorical, numeric, plainFeature } from '../../../support/cards/cards.ts'
+import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
 
 const DEPLOY = '/v1/models/deploy'
 const LEVELS = 100_000
@@ -41,7 +41,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     ['an unknown field', { ...good, owner: 'me' }, 'owner'],
     ['a field spelt wrong', { ...good, Spec: plain }, 'Spec'],
   ])('a body with %s is 400 at that field', async (_, body, path) => {
-    const refusal = refusalOf(await deploy(body))
+    const refusal = formatRefusal(await deploy(body))
     expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
     expect(refusal.details?.[0]?.path).toBe(path)
     expect(refusal.message).toContain(path)
@@ -49,11 +49,11 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   // docs/decisions.md 2.3: the form of the body is checked before its meaning.
   test('a body that is wrong and has a faulty spec is 400, not 422', async () => {
-    expect(outcomeOf(await deploy({ ...withoutSpec, spec: {}, environment: 'x' }))).toBe(
+    expect(findOutcome(await deploy({ ...withoutSpec, spec: {}, environment: 'x' }))).toBe(
       '400 invalid_request',
     )
-    expect(outcomeOf(await deploy({ spec: {} }))).toBe('400 invalid_request')
-    expect(outcomeOf(await deploy({ auto_deploy: true }))).toBe('400 invalid_request')
+    expect(findOutcome(await deploy({ spec: {} }))).toBe('400 invalid_request')
+    expect(findOutcome(await deploy({ auto_deploy: true }))).toBe('400 invalid_request')
   })
 
   test.each([
@@ -64,7 +64,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     ['a number', { ...good, spec: 0 }, 'is a number'],
     ['false', { ...good, spec: false }, 'is a boolean'],
   ])('a spec that is %s is 422 invalid_spec at spec', async (_, body, found) => {
-    expect(refusalOf(await deploy(body))).toEqual({
+    expect(formatRefusal(await deploy(body))).toEqual({
       status: 422,
       error: 'invalid_spec',
       message: expect.any(String),
@@ -102,7 +102,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
         { grade: 'B', min_score: 40 },
       ],
     }
-    const refusal = refusalOf(await deploy({ ...good, spec }))
+    const refusal = formatRefusal(await deploy({ ...good, spec }))
     expect(refusal).toMatchObject({ status: 422, error: 'invalid_spec' })
     expect(refusal.details?.map(({ path }) => path)).toEqual([
       'name',
@@ -134,7 +134,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     ['id', /special meaning in a request/],
     ['', /not be empty/],
   ])("a feature can't be named %j", async (name, message) => {
-    const refusal = refusalOf(await deploy({ ...good, spec: card([plainFeature(name)]) }))
+    const refusal = formatRefusal(await deploy({ ...good, spec: card([plainFeature(name)]) }))
     expect(refusal).toMatchObject({ status: 422, error: 'invalid_spec' })
     expect(refusal.details).toEqual([
       { path: 'features[0].name', message: expect.stringMatching(message) },
@@ -146,7 +146,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     'NUL, half a character, nothing and 256 characters are no %s of a spec',
     async (field) => {
       for (const value of ['a\0b', 'a\ud800b', '', ' ', 'x'.repeat(256)]) {
-        const refusal = refusalOf(await deploy({ ...good, spec: { ...plain, [field]: value } }))
+        const refusal = formatRefusal(await deploy({ ...good, spec: { ...plain, [field]: value } }))
         expect(refusal).toMatchObject({ status: 422, details: [{ path: field }] })
       }
     },
@@ -162,7 +162,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     ] as const) {
       const body = text.replace(from, to)
       expect(body).not.toBe(text)
-      expect(refusalOf(await deploy(body))).toMatchObject({ status: 422, details: [{ path }] })
+      expect(formatRefusal(await deploy(body))).toMatchObject({ status: 422, details: [{ path }] })
     }
   })
 
@@ -180,7 +180,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     )
     const described = `{"environment":"production","auto_deploy":true,"description":${deep}}`
     for (const body of [text(deep), text(within), text(features), described]) {
-      const { status, error, message } = refusalOf(await deploy(body))
+      const { status, error, message } = formatRefusal(await deploy(body))
       expect([status, error]).toEqual([400, 'invalid_request'])
       expect(message).toContain('nested deeper than 128 levels')
     }
@@ -188,7 +188,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
   test('a spec nested 101 levels deep is refused', async () => {
     const deep = JSON.parse(`${'{"a":'.repeat(100)}{}${'}'.repeat(100)}`)
-    expect(refusalOf(await deploy({ ...good, spec: { ...plain, deep } }))).toMatchObject({
+    expect(formatRefusal(await deploy({ ...good, spec: { ...plain, deep } }))).toMatchObject({
       status: 422,
       details: [{ path: 'spec', message: expect.stringContaining('100') }],
     })
@@ -234,7 +234,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     ['a text of 17 MB', { ...plain, notes: 'x'.repeat(17e6) }, '413 payload_too_large'],
   ])('a huge spec with %s is refused', async (_, spec, outcome) => {
     const response = await deploy({ ...good, spec })
-    expect(outcomeOf(response)).toBe(outcome)
+    expect(findOutcome(response)).toBe(outcome)
     // Ten thousand faults at the most, so that a huge spec has an answer of bounded size.
     expect(response.body.length).toBeLessThan(2_000_000)
   })

@@ -1,16 +1,17 @@
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Model } from '../../../schemas/models.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { card, categorical, plainFeature } from '../../support/cards/cards.ts'
-import { jsonOf, refusalOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
+import { Model } from '../../../../schemas/models.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { card, categorical, plainFeature } from '../../../support/cards/cards.ts'
+import { formatJson, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
 import {
   numberedSpec,
   startTwoTeams,
   steppingClock,
   type Team,
   type TwoTeams,
-} from '../../support/start/team.ts'
+} from '../../../support/start/team.ts'
 
 /** Properties in an order of their own, beside and inside what the service knows. */
 const extras = {
@@ -63,7 +64,7 @@ describe.each(backends)('on $name', (backend) => {
   test.each(Object.entries(SPECS))('%s comes back as it was sent', async (_, spec) => {
     const id = await team.register(spec, 'staging')
     const response = await team.call('GET', `/v1/models/${id}`)
-    const body = jsonOf(response)
+    const body = formatJson(response)
     expect(JSON.stringify(body.spec)).toBe(JSON.stringify(spec))
     // The text itself, which a reader that keeps the order of all names would see.
     if (spec !== odd) expect(response.body).toContain(`"spec":${JSON.stringify(spec)}`)
@@ -75,7 +76,11 @@ describe.each(backends)('on $name', (backend) => {
     const { model_id: id } = await team.done('POST', '/v1/models/deploy', order)
     const [listed] = (await team.done('GET', '/v1/models?limit=1')).models
     const got = await team.done('GET', `/v1/models/${id}`)
-    expect(got).toEqual({ ...listed, spec: JSON.parse(JSON.stringify(spec)) })
+    expect(got).toEqual({
+      ...listed,
+      spec_sha256: createHash('sha256').update(JSON.stringify(spec)).digest('hex'),
+      spec: JSON.parse(JSON.stringify(spec)),
+    })
     expect(got).toMatchObject({
       id,
       name: odd.name,
@@ -117,7 +122,7 @@ describe.each(backends)('on $name', (backend) => {
       "mod_'%20or%20''='",
       'mod_%F0%9F%A6%84',
     ]) {
-      expect(refusalOf(await team.call('GET', `/v1/models/${id}`)), id).toEqual({
+      expect(formatRefusal(await team.call('GET', `/v1/models/${id}`)), id).toEqual({
         status: 404,
         error: 'model_not_found',
         message: expect.any(String),

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ModelList } from '../../../schemas/models.ts'
-import { refusalOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
+import { ModelList } from '../../../../schemas/models.ts'
+import { expectSuccess, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
 import {
   numberedSpec,
   startTwoTeams,
   steppingClock,
   type Team,
   type TwoTeams,
-} from '../../support/start/team.ts'
+} from '../../../support/start/team.ts'
 
 const ENVIRONMENTS = ['production', 'staging'] as const
 const MODELS = 9
@@ -38,8 +38,8 @@ describe.each(backends)('on $name', (backend) => {
   afterAll(() => teams.service.close())
 
   const list = async (query = '', by = team) =>
-    successOf(await by.call('GET', `/v1/models${query}`), ModelList)
-  const idsOf = (body: { models: Array<{ id: string }> }) => body.models.map(({ id }) => id)
+    expectSuccess(await by.call('GET', `/v1/models${query}`), ModelList)
+  const listIds = (body: { models: Array<{ id: string }> }) => body.models.map(({ id }) => id)
 
   /** Newest first. */
   const expected = (fits: (model: (typeof made)[number]) => boolean) =>
@@ -51,7 +51,7 @@ describe.each(backends)('on $name', (backend) => {
   // A model that the list leaves out is a model that nobody finds again.
   test('the list holds every model of the team, newest first, without specs and on one page', async () => {
     const body = await list()
-    expect(idsOf(body)).toEqual(expected(() => true))
+    expect(listIds(body)).toEqual(expected(() => true))
     expect(Object.keys(body)).toEqual(['models'])
     expect(body.models.at(-1)).toEqual({
       id: made[0]?.id,
@@ -69,12 +69,12 @@ describe.each(backends)('on $name', (backend) => {
   test('every member of the team sees the same list, another team only its own', async () => {
     const all = await list()
     for (const role of ['admin', 'lead_modeler', 'modeler', 'viewer'] as const) {
-      const call = { method: 'GET', url: '/v1/models', token: teams.tokenOf(role) } as const
-      expect(successOf(await teams.service.call(call), ModelList)).toEqual(all)
+      const call = { method: 'GET', url: '/v1/models', token: teams.readToken(role) } as const
+      expect(expectSuccess(await teams.service.call(call), ModelList)).toEqual(all)
     }
-    const others = idsOf(await list('', teams.otherTeam))
+    const others = listIds(await list('', teams.otherTeam))
     expect(others).not.toEqual([])
-    for (const id of others) expect(idsOf(all)).not.toContain(id)
+    for (const id of others) expect(listIds(all)).not.toContain(id)
   })
 
   test.each<[string, (model: (typeof made)[number]) => boolean]>([
@@ -87,16 +87,16 @@ describe.each(backends)('on $name', (backend) => {
       ({ status, environment }) => status === 'archived' && environment === 'staging',
     ],
   ])('%s lists the models that fit, on pages of any size', async (query, fits) => {
-    expect(idsOf(await list(query))).toEqual(expected(fits))
-    const pages = await team.pagesOf(`/v1/models${query}`, 'models', 2)
-    expect(idsOf({ models: pages.flat() as [] })).toEqual(expected(fits))
+    expect(listIds(await list(query))).toEqual(expected(fits))
+    const pages = await team.listPages(`/v1/models${query}`, 'models', 2)
+    expect(listIds({ models: pages.flat() as [] })).toEqual(expected(fits))
   })
 
   // A page that repeats or skips a model makes whoever copies the list wrong for good.
   test.each([1, 2, MODELS - 1, MODELS, MODELS + 1, 200])(
     'pages of %i join to the whole list, and none but the last has fewer',
     async (limit) => {
-      const pages = await team.pagesOf('/v1/models', 'models', limit)
+      const pages = await team.listPages('/v1/models', 'models', limit)
       expect(pages.flat()).toEqual((await list()).models)
       expect(pages).toHaveLength(Math.ceil(MODELS / limit))
       for (const page of pages.slice(0, -1)) expect(page).toHaveLength(limit)
@@ -106,21 +106,21 @@ describe.each(backends)('on $name', (backend) => {
   test('a model that is made between two pages is on none of the later ones, and shifts no item', async () => {
     const { otherTeam } = teams
     for (let n = 0; n < 3; n++) await otherTeam.register(numberedSpec(n))
-    const before = idsOf(await list('', otherTeam))
+    const before = listIds(await list('', otherTeam))
     const first = await list('?limit=2', otherTeam)
     const newest = await otherTeam.register(numberedSpec(7))
     const rest = await list(`?cursor=${first.next_cursor}`, otherTeam)
-    expect([...idsOf(first), ...idsOf(rest)]).toEqual(before)
-    expect(idsOf(await list('', otherTeam))).toEqual([newest, ...before])
+    expect([...listIds(first), ...listIds(rest)]).toEqual(before)
+    expect(listIds(await list('', otherTeam))).toEqual([newest, ...before])
   })
 
   // What another team's cursor shows must be the reader's own, or nothing.
   test('a cursor of another team shows no item of that team', async () => {
-    const [theirs] = idsOf(await list('', teams.otherTeam))
-    const all = idsOf(await list())
-    for (const id of idsOf(await list(`?cursor=${theirs}`))) expect(all).toContain(id)
-    expect(idsOf(await list('?cursor=mod_zzzzzzzz'))).toEqual(all)
-    expect(idsOf(await list('?cursor=0'))).toEqual([])
+    const [theirs] = listIds(await list('', teams.otherTeam))
+    const all = listIds(await list())
+    for (const id of listIds(await list(`?cursor=${theirs}`))) expect(all).toContain(id)
+    expect(listIds(await list('?cursor=mod_zzzzzzzz'))).toEqual(all)
+    expect(listIds(await list('?cursor=0'))).toEqual([])
   })
 
   // A filter that is silently ignored lists production where somebody asked for staging.
@@ -150,7 +150,7 @@ describe.each(backends)('on $name', (backend) => {
     '__proto__=1',
     'constructor=1',
   ])('?%s is 400 invalid_request', async (query) => {
-    const refusal = refusalOf(await team.call('GET', `/v1/models?${query}`))
+    const refusal = formatRefusal(await team.call('GET', `/v1/models?${query}`))
     expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
     expect(refusal.details?.[0]?.path).toContain(query.split('=')[0])
   })

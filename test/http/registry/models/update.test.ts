@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { UpdatedModel } from '../../../schemas/models.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
+import { UpdatedModel } from '../../../../schemas/models.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { expectSuccess, findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
 import {
   numberedSpec,
   startTwoTeams,
   steppingClock,
   type Team,
   type TwoTeams,
-} from '../../support/start/team.ts'
+} from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let teams: TwoTeams
@@ -24,14 +24,14 @@ describe.each(backends)('on $name', (backend) => {
   const update = (id: string, body: object | string, by = team) =>
     by.call('PATCH', `/v1/models/${id}`, body)
   const outcome = async (id: string, status: string, by = team) =>
-    outcomeOf(await update(id, { status }, by))
+    findOutcome(await update(id, { status }, by))
 
   test('a model is archived and restored, each time with the moment of the change', async () => {
     const id = await team.register(numberedSpec(1))
     const { created_at } = await team.done('GET', `/v1/models/${id}`)
     let last = created_at
     for (const status of ['archived', 'active', 'archived'] as const) {
-      const body = successOf(await update(id, { status }), UpdatedModel)
+      const body = expectSuccess(await update(id, { status }), UpdatedModel)
       expect(body).toEqual({
         id,
         name: 'Ladder',
@@ -41,7 +41,7 @@ describe.each(backends)('on $name', (backend) => {
       })
       expect(body.updated_at > last, `${body.updated_at} is after ${last}`).toBe(true)
       last = body.updated_at
-      expect(await team.statusOf(id)).toBe(status)
+      expect(await team.findStatus(id)).toBe(status)
     }
   })
 
@@ -50,7 +50,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await outcome(id, 'active')).toBe('200')
     expect(await outcome(id, 'archived')).toBe('200')
     expect(await outcome(id, 'archived')).toBe('200')
-    expect(await team.statusOf(id)).toBe('archived')
+    expect(await team.findStatus(id)).toBe('archived')
   })
 
   // Archiving what decides about applicants would leave a deployment without a model.
@@ -58,7 +58,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug, modelId } = await team.deploy(numberedSpec(1))
     const challenger = await team.challenge(slug, numberedSpec(2), 10)
     expect(await outcome(modelId, 'archived')).toBe('409 model_is_champion')
-    expect(await team.statusOf(modelId)).toBe('active')
+    expect(await team.findStatus(modelId)).toBe('active')
     expect(await outcome(modelId, 'active')).toBe('200')
     await team.promote(slug, challenger.id)
     expect(await outcome(challenger.modelId, 'archived')).toBe('409 model_is_champion')
@@ -76,7 +76,7 @@ describe.each(backends)('on $name', (backend) => {
       await team.promote(slug, (await team.challenge(slug, numberedSpec(2), 10)).id)
       await team.setStatus(modelId, status)
       expect((await team.rollBack(slug)).rolled_back_to.model_id).toBe(modelId)
-      expect(await team.statusOf(modelId)).toBe('active')
+      expect(await team.findStatus(modelId)).toBe('active')
     },
   )
 
@@ -136,7 +136,7 @@ describe.each(backends)('on $name', (backend) => {
     for (const id of [newId('mod_', 0), theirs, slug, 'mod_', 'deploy', 'mod_%00', 'x']) {
       expect(await outcome(id, 'archived'), id).toBe('404 model_not_found')
     }
-    expect(await teams.otherTeam.statusOf(theirs)).toBe('active')
+    expect(await teams.otherTeam.findStatus(theirs)).toBe('active')
   })
 
   test.each<[string, object | string]>([
@@ -154,24 +154,24 @@ describe.each(backends)('on $name', (backend) => {
     ['nothing', ''],
   ])('a body with %s is 400 invalid_request and changes nothing', async (_, body) => {
     const id = await team.register(numberedSpec(1))
-    expect(refusalOf(await update(id, body))).toMatchObject({
+    expect(formatRefusal(await update(id, body))).toMatchObject({
       status: 400,
       error: 'invalid_request',
     })
-    expect(await team.statusOf(id)).toBe('active')
+    expect(await team.findStatus(id)).toBe('active')
   })
 
   // docs/decisions.md 2.3: 401, 403, 400, 404, then 409.
   test('faults are reported in the order role, body, model, champion', async () => {
     const { modelId } = await team.deploy(numberedSpec(1))
     const url = (id: string) => ({ method: 'PATCH', url: `/v1/models/${id}` }) as const
-    const token = teams.tokenOf('lead_modeler')
+    const token = teams.readToken('lead_modeler')
     const unknown = newId('mod_', 0)
     const bad = { status: 'deleted' }
     const byLead = await teams.service.call({ ...url(unknown), token, body: bad })
-    expect(outcomeOf(byLead)).toBe('403 insufficient_role')
-    expect(outcomeOf(await update(unknown, bad))).toBe('400 invalid_request')
-    expect(outcomeOf(await update(modelId, bad))).toBe('400 invalid_request')
+    expect(findOutcome(byLead)).toBe('403 insufficient_role')
+    expect(findOutcome(await update(unknown, bad))).toBe('400 invalid_request')
+    expect(findOutcome(await update(modelId, bad))).toBe('400 invalid_request')
     expect(await outcome(unknown, 'archived')).toBe('404 model_not_found')
     expect(await outcome(modelId, 'archived', teams.otherTeam)).toBe('404 model_not_found')
     expect(await outcome(modelId, 'archived')).toBe('409 model_is_champion')

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { card, numeric } from '../../support/cards/cards.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { guard } from '../../support/start/changes.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, Team } from '../../support/start/team.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { guard } from '../../../support/start/changes.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let service: TestService
@@ -33,7 +33,7 @@ describe.each(backends)('on $name', (backend) => {
     for (const income of incomes) await team.score(slug, { income })
     await statsWith(service, team.owner, slug, incomes.length)
   }
-  const differenceOf = async (id: string) =>
+  const computeDifference = async (id: string) =>
     (await team.done('GET', `/v1/change-requests/${id}`)).difference
 
   // Who approves has to see which points change, and for whom: 3 of 4 applicants are above 100.
@@ -44,7 +44,7 @@ describe.each(backends)('on $name', (backend) => {
     await guard(service, team.owner, slug)
     const url = `/v1/deployments/${slug}/promote`
     const { id } = await team.done('POST', url, { challenger_id: entry.id })
-    expect(await differenceOf(id)).toMatchObject({
+    expect(await computeDifference(id)).toMatchObject({
       shares: [
         { model_id: modelId, before_pct: 80, after_pct: 0 },
         { model_id: entry.modelId, before_pct: 20, after_pct: 100 },
@@ -59,7 +59,7 @@ describe.each(backends)('on $name', (backend) => {
       // 3 of 4 would have another score, and 80 percent more are answered by it: 0.75 * 0.8.
       affected: { n: 4, changed: 3, undecided: 0, is_complete: true },
     })
-    expect((await differenceOf(id)).affected.share).toBeCloseTo(0.6, 12)
+    expect((await computeDifference(id)).affected.share).toBeCloseTo(0.6, 12)
   })
 
   test('a rollback tells it from the bins that were logged', async () => {
@@ -68,7 +68,7 @@ describe.each(backends)('on $name', (backend) => {
     await scored(slug, [50, 150, 200])
     await guard(service, team.owner, slug)
     const { id } = await team.done('POST', `/v1/deployments/${slug}/rollback`, { reason: 'x' })
-    const { affected } = await differenceOf(id)
+    const { affected } = await computeDifference(id)
     expect(affected).toMatchObject({ n: 3, changed: 2, undecided: 0, share: 2 / 3 })
   })
 
@@ -89,7 +89,7 @@ describe.each(backends)('on $name', (backend) => {
     await guard(service, team.owner, slug)
     const order = { action: 'add_challenger', model_id: modelId, traffic_pct: 10 }
     const { id } = await team.done('PATCH', `/v1/deployments/${slug}/traffic`, order)
-    const { affected, models } = await differenceOf(id)
+    const { affected, models } = await computeDifference(id)
     // Above 100 the score is 11 or 15: the log does not tell which.
     expect(affected).toMatchObject({ n: 3, changed: 0, undecided: 2 })
     expect(models.points).toEqual([
@@ -110,7 +110,7 @@ describe.each(backends)('on $name', (backend) => {
     await guard(service, team.owner, slug)
     const order = { action: 'toggle_shadow', shadow_mode: false }
     const { id } = await team.done('PATCH', `/v1/deployments/${slug}/traffic`, order)
-    const { affected, models } = await differenceOf(id)
+    const { affected, models } = await computeDifference(id)
     expect(models).toMatchObject({ from_model_id: modelId, to_model_id: all.modelId })
     expect(affected).toMatchObject({
       n: 4,
@@ -130,7 +130,7 @@ describe.each(backends)('on $name', (backend) => {
     await scored(slug, [1, 2])
     await guard(service, team.owner, slug)
     const { id } = await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: false })
-    expect(await differenceOf(id)).toMatchObject({
+    expect(await computeDifference(id)).toMatchObject({
       shares: [{ model_id: modelId, before_pct: 100, after_pct: 0 }],
       models: null,
       affected: { n: 2, changed: 2, share: 1 },

@@ -1,17 +1,20 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { StabilityEvents, VerdictChanged } from '../../../src/monitoring/alarms/alarm.ts'
-import { AlarmEvaluator } from '../../../src/monitoring/alarms/evaluator.ts'
-import { PostgresAlarmStore } from '../../../src/monitoring/alarms/store.ts'
-import { systemClock } from '../../../src/platform/clock.ts'
-import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
-import { openDatabase } from '../../../src/platform/db/open.ts'
-import { stabilityAlarms } from '../../../src/tables/stability.ts'
-import { card, numeric } from '../../support/cards/cards.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends, hasPostgres, postgres } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { Team } from '../../support/start/team.ts'
+import { systemClock } from '../../../../src/platform/clock.ts'
+import type { DatabaseHandle } from '../../../../src/platform/db/client.ts'
+import { openDatabase } from '../../../../src/platform/db/open.ts'
+import type {
+  StabilityEvents,
+  VerdictChanged,
+} from '../../../../src/reports/monitoring/alarms/alarm.ts'
+import { AlarmEvaluator } from '../../../../src/reports/monitoring/alarms/evaluator.ts'
+import { AlarmStore } from '../../../../src/reports/monitoring/alarms/store.ts'
+import { stabilityAlarms } from '../../../../src/tables/stability.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends, hasPostgres, postgres } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { Team } from '../../../support/start/team.ts'
 
 const LEVELS = { watch: 0.2, act: 0.5, n_min: 10, days: 7 }
 const ALARM = '/stability/alarm'
@@ -40,13 +43,13 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => service.close())
 
-  const alarmOf = (slug: string) => team.done('GET', `/v1/deployments/${slug}${ALARM}`)
+  const readAlarm = (slug: string) => team.done('GET', `/v1/deployments/${slug}${ALARM}`)
   const set = (slug: string, levels: object) =>
     team.done('PUT', `/v1/deployments/${slug}${ALARM}`, levels)
 
   test('levels are those that were set, with defaults for the rest, and are audited', async () => {
     const { slug } = await team.deploy(spec('Levels'))
-    expect(await alarmOf(slug)).toMatchObject({ is_on: false, watch: 0.1, act: 0.25, days: 30 })
+    expect(await readAlarm(slug)).toMatchObject({ is_on: false, watch: 0.1, act: 0.25, days: 30 })
     expect(await set(slug, LEVELS)).toMatchObject({ ...LEVELS, is_on: true, verdict: null })
     expect(await set(slug, {})).toMatchObject({ is_on: true, watch: 0.1, n_min: 0, days: 30 })
     const { records } = await team.done('GET', `/v1/audit-log?subject=${slug}`)
@@ -59,21 +62,21 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await team.deploy(spec('Evaluated'))
     await set(slug, LEVELS)
     const { evaluator } = service.services
-    await evaluator.runOnce()
-    expect(await alarmOf(slug)).toMatchObject({ verdict: 'insufficient_data', n: 0, moved: [] })
+    await evaluator.periodic.runOnce()
+    expect(await readAlarm(slug)).toMatchObject({ verdict: 'insufficient_data', n: 0, moved: [] })
     await team.scoreBatch(slug, applicants(500, 500))
     await statsWith(service, team.key, slug, 1_000)
-    await evaluator.runOnce()
-    expect((await alarmOf(slug)).n, 'evaluated again within the hour').toBe(0)
+    await evaluator.periodic.runOnce()
+    expect((await readAlarm(slug)).n, 'evaluated again within the hour').toBe(0)
     await set(slug, LEVELS)
-    await evaluator.runOnce()
-    const stable = await alarmOf(slug)
+    await evaluator.periodic.runOnce()
+    const stable = await readAlarm(slug)
     expect(stable).toMatchObject({ verdict: 'stable', n: 1_000 })
     await team.scoreBatch(slug, applicants(1_000, 0))
     await statsWith(service, team.key, slug, 2_000)
     await set(slug, LEVELS)
-    await evaluator.runOnce()
-    const moved = await alarmOf(slug)
+    await evaluator.periodic.runOnce()
+    const moved = await readAlarm(slug)
     // Worked by hand: shares .5, .5 become .75, .25: .25 ln 1.5 + .25 ln 2.
     expect(moved.moved[0].csi_psi).toBeCloseTo(0.25 * Math.log(1.5) + 0.25 * Math.log(2), 12)
     expect(moved).toMatchObject({ verdict: 'moderate_shift', moved: [{ name: 'income' }] })
@@ -89,8 +92,8 @@ describe.each(backends)('on $name', (backend) => {
     const { body } = await service.call({ method: 'GET', url: '/metrics' })
     expect(body).toContain('scoreline_stability_alarms{verdict="moderate_shift"} 1')
     await set(slug, { is_on: false })
-    await evaluator.runOnce()
-    expect((await alarmOf(slug)).is_on).toBe(false)
+    await evaluator.periodic.runOnce()
+    expect((await readAlarm(slug)).is_on).toBe(false)
     expect(evaluator.alarms?.byVerdict).toMatchObject({ moderate_shift: 0 })
   })
 
@@ -101,8 +104,8 @@ describe.each(backends)('on $name', (backend) => {
     await statsWith(service, team.key, slug, 1_000)
     await set(slug, LEVELS)
     const { evaluator } = service.services
-    await evaluator.runOnce()
-    const first = await alarmOf(slug)
+    await evaluator.periodic.runOnce()
+    const first = await readAlarm(slug)
     expect(first).toMatchObject({ verdict: 'stable', model_id: modelId, model_version: '1.2.3' })
     expect(first).toMatchObject({ features_judged: 1, features_unjudged: 0, input_faults: [] })
     expect(first.formula_version).toBe(1)
@@ -114,17 +117,20 @@ describe.each(backends)('on $name', (backend) => {
     )
     await team.promote(slug, id)
     const unevaluated = { verdict: null, n: null, evaluated_at: null, model_id: null }
-    expect(await alarmOf(slug)).toMatchObject({ ...LEVELS, ...unevaluated })
-    await evaluator.runOnce()
-    expect(await alarmOf(slug)).toMatchObject({ verdict: 'insufficient_data', model_id: successor })
+    expect(await readAlarm(slug)).toMatchObject({ ...LEVELS, ...unevaluated })
+    await evaluator.periodic.runOnce()
+    expect(await readAlarm(slug)).toMatchObject({
+      verdict: 'insufficient_data',
+      model_id: successor,
+    })
     await team.rollBack(slug)
-    await evaluator.runOnce()
-    expect(await alarmOf(slug)).toMatchObject({ verdict: 'stable', model_id: modelId })
+    await evaluator.periodic.runOnce()
+    expect(await readAlarm(slug)).toMatchObject({ verdict: 'stable', model_id: modelId })
 
     const counts = { features: { income: { bins: [900, 100] } } }
     const { id: sample } = await team.done('PUT', `/v1/models/${modelId}/baseline`, { counts })
-    await evaluator.runOnce()
-    expect(await alarmOf(slug)).toMatchObject({ verdict: 'major_shift', baseline_id: sample })
+    await evaluator.periodic.runOnce()
+    expect(await readAlarm(slug)).toMatchObject({ verdict: 'major_shift', baseline_id: sample })
   })
 
   test('history says what changed and when, to any member, and not who did it', async () => {
@@ -178,6 +184,8 @@ describe.skipIf(!hasPostgres)('with two replicas', () => {
       },
     }
     service = await TestService.start(shared)
+    // It would take alarms that are due before the replicas of the tests do.
+    await service.services.evaluator.periodic.close()
     team = await Team.of(service)
     handle = await openDatabase({ url, directory: '', onCrash: () => {} })
   })
@@ -192,7 +200,7 @@ describe.skipIf(!hasPostgres)('with two replicas', () => {
 
   const replica = (onFailed: (error: unknown) => void = () => {}) =>
     new AlarmEvaluator({
-      store: new PostgresAlarmStore(handle.db, port),
+      store: new AlarmStore(handle.db, port),
       monitoring: service.services.monitoring,
       clock: systemClock,
       onFailed,
@@ -210,7 +218,7 @@ describe.skipIf(!hasPostgres)('with two replicas', () => {
   test('one of them evaluates an alarm, and tells of the change once', async () => {
     const { slug } = await alarmed()
     const replicas = [replica(), replica(), replica()]
-    await Promise.all(replicas.map((one) => one.runOnce()))
+    await Promise.all(replicas.map((one) => one.periodic.runOnce()))
     expect(replicas.reduce((sum, { outcomes }) => sum + outcomes.done, 0)).toBe(1)
     expect(events).toHaveLength(1)
     expect(events[0]).toMatchObject({
@@ -228,32 +236,32 @@ describe.skipIf(!hasPostgres)('with two replicas', () => {
   test('changed levels and verdicts push no promotion out of the history', async () => {
     const { slug, url } = await alarmed()
     for (const days of [1, 2, 3]) await team.done('PUT', url, { days })
-    await replica().runOnce()
+    await replica().periodic.runOnce()
     const [alarm] = await handle.db
       .select()
       .from(stabilityAlarms)
       .where(eq(stabilityAlarms.deploymentId, slug))
     const target = { teamId: alarm?.teamId ?? expect.fail('it is set'), deploymentId: slug }
     const range = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
-    const store = new PostgresAlarmStore(handle.db, null)
+    const store = new AlarmStore(handle.db, null)
     const found = await store.changes(target, range, { changes: 1, verdicts: 1 })
     expect(found.map(({ kind }) => kind)).toEqual(['create', 'stability_verdict'])
   })
 
   test('a verdict whose event cannot be written is not kept', async () => {
     const { slug, url } = await alarmed()
-    await replica().runOnce()
+    await replica().periodic.runOnce()
     await team.scoreBatch(slug, applicants(0, 800))
     await statsWith(service, team.key, slug, 1_800)
     await team.done('PUT', url, LEVELS)
     fault = new Error('the outbox is away')
     const failures: unknown[] = []
-    await replica((error) => failures.push(error)).runOnce()
+    await replica((error) => failures.push(error)).periodic.runOnce()
     expect(failures).toHaveLength(1)
     expect((await team.done('GET', url)).verdict).toBe('major_shift')
     fault = null
     await team.done('PUT', url, LEVELS)
-    await replica().runOnce()
+    await replica().periodic.runOnce()
     expect((await team.done('GET', url)).verdict).toBe('stable')
     expect(events.at(-1)).toMatchObject({ before: 'major_shift', after: 'stable' })
   })

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { card, numeric } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
 import {
+  computeMean,
+  computeSum,
   deduped,
   type ExportedRow,
   exportedRows,
-  meanOf,
-  sumOf,
-} from '../../support/naive/naive-monitoring.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { Team } from '../../support/start/team.ts'
+} from '../../../support/naive/naive-monitoring.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { Team } from '../../../support/start/team.ts'
 
 /** Income decides alone; `sign` turns the card around, so that a high score is a high risk. */
 const spec = (version: string, points: readonly number[], sign: 1 | -1) =>
@@ -75,7 +75,7 @@ describe.each(backends)('on $name', (backend) => {
   }
   const at = (slug: string, end: string) => `/v1/deployments/${slug}/${end}`
 
-  async function pairsOf(slug: string, keeps: 'first' | 'last' | 'none'): Promise<Pair[]> {
+  async function readPairs(slug: string, keeps: 'first' | 'last' | 'none'): Promise<Pair[]> {
     const rows = await exportedRows(team, slug)
     const champions = deduped(
       rows.filter(({ role }) => role === 'champion'),
@@ -92,7 +92,7 @@ describe.each(backends)('on $name', (backend) => {
       return { champion, challenger }
     })
   }
-  const pdsOf = (rows: readonly ExportedRow[]) => rows.map(({ pd }) => pd ?? Number.NaN)
+  const readPds = (rows: readonly ExportedRow[]) => rows.map(({ pd }) => pd ?? Number.NaN)
 
   describe.each([1, -1] as const)('with a pdo of the sign %d', (sign) => {
     let of: Awaited<ReturnType<typeof contest>>
@@ -107,7 +107,7 @@ describe.each(backends)('on $name', (backend) => {
       const cutoffs = [sign * 530, sign * 531, sign * 9_000]
       const query = cutoffs.map((cutoff) => `cutoff=${cutoff}`).join('&')
       const found = await team.done('GET', at(of.slug, `cutoffs?${query}`))
-      const rows = (await pairsOf(of.slug, 'last')).map(({ champion }) => champion)
+      const rows = (await readPairs(of.slug, 'last')).map(({ champion }) => champion)
       expect(found).toMatchObject({ model_id: of.championId, n: rows.length })
       for (const [index, cutoff] of cutoffs.entries()) {
         const approved = rows.filter((row) => approves(row, cutoff))
@@ -120,15 +120,15 @@ describe.each(backends)('on $name', (backend) => {
           approval_rate: approved.length / rows.length,
         })
         if (approved.length === 0) expect(one.mean_pd_approved).toBeNull()
-        else expect(one.mean_pd_approved).toBeCloseTo(meanOf(pdsOf(approved)) ?? 0, 12)
-        expect(one.expected_bads_declined).toBeCloseTo(sumOf(pdsOf(declined)), 12)
+        else expect(one.mean_pd_approved).toBeCloseTo(computeMean(readPds(approved)) ?? 0, 12)
+        expect(one.expected_bads_declined).toBeCloseTo(computeSum(readPds(declined)), 12)
       }
-      expect(sumOf(found.bands.map(({ n }: { n: number }) => n))).toBe(rows.length)
+      expect(computeSum(found.bands.map(({ n }: { n: number }) => n))).toBe(rows.length)
       for (const { min, max, n, mean_pd } of found.bands) {
         expect(max - min).toBe(20)
         const inside = rows.filter(({ score }) => (score ?? 0) >= min && (score ?? 0) < max)
         expect(n).toBe(inside.length)
-        expect(mean_pd).toBeCloseTo(meanOf(pdsOf(inside)) ?? 0, 12)
+        expect(mean_pd).toBeCloseTo(computeMean(readPds(inside)) ?? 0, 12)
       }
       for (const { grade, n, share } of found.grades) {
         const inside = rows.filter((row) => row.risk_grade === grade)
@@ -147,7 +147,7 @@ describe.each(backends)('on $name', (backend) => {
           const own = rule === 'explicit' ? `&challenger_cutoff=${sign * 545}` : ''
           const query = `swap-set?challenger_id=${of.id}&cutoff=${cutoff}&rule=${rule}${own}`
           const found = await team.done('GET', at(of.slug, query))
-          const pairs = await pairsOf(of.slug, 'last')
+          const pairs = await readPairs(of.slug, 'last')
           const expected = cutoffBy(rule, cutoff, pairs)
           expect([points, found.challenger_cutoff]).toEqual([points, expected])
           expect(found).toMatchObject({ n: pairs.length, rule, cutoff })
@@ -161,11 +161,11 @@ describe.each(backends)('on $name', (backend) => {
             const cell = found.cells[name]
             expect([name, cell.n]).toEqual([name, inside.length])
             expect(cell.share).toBe(inside.length / pairs.length)
-            const pds = pdsOf(inside.map(({ challenger }) => challenger))
-            expect(cell.expected_bads_challenger).toBeCloseTo(sumOf(pds), 9)
+            const pds = readPds(inside.map(({ challenger }) => challenger))
+            expect(cell.expected_bads_challenger).toBeCloseTo(computeSum(pds), 9)
             if (inside.length === 0) expect(cell.mean_pd_champion).toBeNull()
             else {
-              const mean = meanOf(pdsOf(inside.map(({ champion }) => champion)))
+              const mean = computeMean(readPds(inside.map(({ champion }) => champion)))
               expect(cell.mean_pd_champion).toBeCloseTo(mean ?? 0, 9)
             }
           }
@@ -181,12 +181,12 @@ describe.each(backends)('on $name', (backend) => {
       if (rule === 'same_cutoff') return cutoff
       if (rule === 'explicit') return sign * 545
       const approved = pairs.filter(({ champion }) => approves(champion, cutoff))
-      const badRate = meanOf(pdsOf(approved.map(({ champion }) => champion)))
+      const badRate = computeMean(readPds(approved.map(({ champion }) => champion)))
       let best: number | null = null
       let most = 0
       for (const { challenger: candidate } of pairs) {
         const taken = pairs.filter(({ challenger }) => approves(challenger, candidate.score))
-        const rate = meanOf(pdsOf(taken.map(({ challenger }) => challenger))) ?? 1
+        const rate = computeMean(readPds(taken.map(({ challenger }) => challenger))) ?? 1
         const fits =
           rule === 'same_approval_rate'
             ? taken.length <= approved.length
@@ -218,7 +218,7 @@ describe.each(backends)('on $name', (backend) => {
       async (dedupe) => {
         const query = `migration?challenger_id=${of.id}&dedupe=${dedupe}`
         const found = await team.done('GET', at(of.slug, query))
-        const pairs = await pairsOf(of.slug, dedupe)
+        const pairs = await readPairs(of.slug, dedupe)
         expect(found.n).toBe(pairs.length)
         const graded = pairs.filter(
           ({ champion, challenger }) =>
@@ -235,10 +235,10 @@ describe.each(backends)('on $name', (backend) => {
             ({ challenger }) => challenger.risk_grade === cell.challenger_grade,
           )
           expect([cell.n, cell.row_share]).toEqual([inside.length, inside.length / row.length])
-          const mean = meanOf(pdsOf(inside.map(({ challenger }) => challenger)))
+          const mean = computeMean(readPds(inside.map(({ challenger }) => challenger)))
           expect(cell.mean_pd_challenger).toBeCloseTo(mean ?? 0, 12)
         }
-        expect(sumOf(found.cells.map(({ n }: { n: number }) => n))).toBe(pairs.length)
+        expect(computeSum(found.cells.map(({ n }: { n: number }) => n))).toBe(pairs.length)
       },
     )
   })
@@ -247,7 +247,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await team.deploy(spec('1', CHAMPION, 1))
     const { id } = await team.challenge(slug, spec('2', CHALLENGER, 1), 50)
     const refusal = async (query: string) =>
-      outcomeOf(await team.call('GET', at(slug, `swap-set?${query}`)))
+      findOutcome(await team.call('GET', at(slug, `swap-set?${query}`)))
     const other = `challenger_id=${id.slice(0, -1)}-&cutoff=1`
     expect(await refusal(other)).toBe('404 challenger_not_found')
     expect(await refusal(`challenger_id=${id}`)).toBe('400 invalid_request')
@@ -257,7 +257,7 @@ describe.each(backends)('on $name', (backend) => {
     const needless = `challenger_id=${id}&cutoff=1&challenger_cutoff=2`
     expect(await refusal(needless)).toBe('400 invalid_request')
     const many = Array.from({ length: 101 }, (_, index) => `cutoff=${index}`).join('&')
-    expect(outcomeOf(await team.call('GET', at(slug, `cutoffs?${many}`)))).toBe(
+    expect(findOutcome(await team.call('GET', at(slug, `cutoffs?${many}`)))).toBe(
       '400 invalid_request',
     )
   })

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { card, categorical, numeric } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { deduped, exportedRows, meanOf } from '../../support/naive/naive-monitoring.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { Team } from '../../support/start/team.ts'
+import { card, categorical, numeric } from '../../../support/cards/cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { computeMean, deduped, exportedRows } from '../../../support/naive/naive-monitoring.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { Team } from '../../../support/start/team.ts'
 
 const DAY_MS = 86_400_000
 const START = Date.parse('2026-05-05T05:00:00.000Z')
@@ -108,7 +108,7 @@ describe.each(backends)('on $name', (backend) => {
       expect(found.n).toBe(rows.length)
       const scores = rows.map(({ score }) => score ?? Number.NaN)
       expect(found.score).toMatchObject({ n: rows.length, n_expected: 110 })
-      expect(found.score.mean).toBeCloseTo(meanOf(scores) ?? 0, 9)
+      expect(found.score.mean).toBeCloseTo(computeMean(scores) ?? 0, 9)
       expect(found.score.mean_expected).toBeCloseTo(put.mean_score, 12)
       const bands = found.score.bands.map(({ min, max, expected, actual }: Band) => [
         ...[min, max, expected, actual],
@@ -213,7 +213,7 @@ describe.each(backends)('on $name', (backend) => {
     }
     const url = `/v1/models/${modelId}/baseline`
     const refused = await team.call('PUT', url, { counts })
-    expect(outcomeOf(refused)).toBe('422 invalid_baseline')
+    expect(findOutcome(refused)).toBe('422 invalid_baseline')
     expect(refused.json().details.map(({ path: at }: { path: string }) => at)).toEqual([
       ...['counts.features.wage', 'counts.features.age.bins'],
       ...['counts.features.age.unseen_category', 'counts.features.job', 'counts.score_bands[1]'],
@@ -221,11 +221,11 @@ describe.each(backends)('on $name', (backend) => {
     const twice = {
       counts: { features: { ...COUNTS.features, job: { bins: [1, 2, 3], missing: 4 } } },
     }
-    expect(outcomeOf(await team.call('PUT', url, twice))).toBe('422 invalid_baseline')
+    expect(findOutcome(await team.call('PUT', url, twice))).toBe('422 invalid_baseline')
     const empty = await team.call('PUT', url, { period: { deployment: slug } })
-    expect(outcomeOf(empty)).toBe('422 invalid_baseline')
+    expect(findOutcome(empty)).toBe('422 invalid_baseline')
     for (const body of [{}, { counts: COUNTS, period: { deployment: slug } }, { counts: {} }]) {
-      expect(outcomeOf(await team.call('PUT', url, body))).toBe('400 invalid_request')
+      expect(findOutcome(await team.call('PUT', url, body))).toBe('400 invalid_request')
     }
   })
 
@@ -234,7 +234,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await team.deploy(SPEC, 'staging')
     const other = await team.register(SPEC, 'production')
     const refused = await team.call('GET', path(slug, `?model=${other}`))
-    expect(outcomeOf(refused)).toBe('404 model_not_found')
+    expect(findOutcome(refused)).toBe('404 model_not_found')
   })
 
   test('small samples say that they are too small', async () => {
@@ -258,7 +258,7 @@ describe.each(backends)('on $name', (backend) => {
   ])('the query %s is refused', async (query) => {
     const { slug } = await team.deploy(SPEC)
     const refused = await team.call('GET', path(slug, `?${query}`))
-    expect(outcomeOf(refused)).toBe('400 invalid_request')
+    expect(findOutcome(refused)).toBe('400 invalid_request')
   })
 })
 

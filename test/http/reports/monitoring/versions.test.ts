@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { card, numeric } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { deduped, exportedRows } from '../../support/naive/naive-monitoring.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { Team } from '../../support/start/team.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { deduped, exportedRows } from '../../../support/naive/naive-monitoring.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { Team } from '../../../support/start/team.ts'
 
 const INCOME = [
   ['(-Infinity, 2]', 5],
@@ -134,6 +134,6 @@ describe.each(backends)('on $name', (backend) => {
   test('a model of the other environment is not found', async () => {
     const staged = await team.register({ ...other, version: '4' }, 'staging')
     const path = `/v1/deployments/${slug}/version-comparison?other=${staged}`
-    expect(outcomeOf(await team.call('GET', path))).toBe('404 model_not_found')
+    expect(findOutcome(await team.call('GET', path))).toBe('404 model_not_found')
   })
 })

@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { sampleApplicants, sampleSpec } from '../../../support/cards/cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import {
+  numberedSpec,
+  startTwoTeams,
+  type Team,
+  type TwoTeams,
+} from '../../../support/start/team.ts'
 
 const DEFINITION = {
   label: 'Bad within 3 months',
@@ -103,7 +108,10 @@ describe.each(backends)('on $name', (backend) => {
         challenger_id: challenger.id,
         model_id: challenger.modelId,
         n: 50,
+        good: goods.length,
+        bad: bads.length,
         auc: found.auc,
+        champion_auc: found.auc,
         auc_difference: 0,
         auc_difference_low: null,
         auc_difference_high: null,
@@ -123,7 +131,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(fallen.development.auc).toBe(0.99)
     expect(fallen.development.s).toBeCloseTo((0.99 - auc) / found.auc_se, 9)
     const faulty = `/v1/deployments/${slug}/performance?definition=gb3&development_auc=99`
-    expect(outcomeOf(await team.call('GET', faulty))).toBe('400 invalid_request')
+    expect(findOutcome(await team.call('GET', faulty))).toBe('400 invalid_request')
     const later = new Date(Date.now() + 60_000).toISOString()
     expect(await report(slug, `&from=${later}`)).toMatchObject({ n: 0, auc: null, gains: [] })
     const twin = await report(slug, `&model=${challenger.modelId}`)
@@ -199,16 +207,16 @@ describe.each(backends)('on $name', (backend) => {
   test('an unknown definition, model or deployment is not found', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     const ask = (path: string) => team.call('GET', `/v1/deployments/${path}`)
-    expect(outcomeOf(await ask(`${slug}/performance?definition=none`))).toBe(
+    expect(findOutcome(await ask(`${slug}/performance?definition=none`))).toBe(
       '404 definition_not_found',
     )
     const theirs = await teams.otherTeam.deploy(numberedSpec(1))
-    expect(outcomeOf(await ask(`${theirs.slug}/performance?definition=gb3`))).toBe(
+    expect(findOutcome(await ask(`${theirs.slug}/performance?definition=gb3`))).toBe(
       '404 deployment_not_found',
     )
     const elsewhere = await team.register(numberedSpec(2), 'staging')
     for (const modelId of [theirs.modelId, elsewhere]) {
-      expect(outcomeOf(await ask(`${slug}/performance?definition=gb3&model=${modelId}`))).toBe(
+      expect(findOutcome(await ask(`${slug}/performance?definition=gb3&model=${modelId}`))).toBe(
         '404 model_not_found',
       )
     }

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
-import { endOfJob } from '../../support/expect/jobs.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { sampleApplicants, sampleSpec } from '../../../support/cards/cards.ts'
+import { endOfJob } from '../../../support/expect/jobs.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
 import {
   DEFINITION,
   OutcomeHistory,
   scoredAs,
   step,
-} from '../../support/suites/outcome-histories.ts'
+} from '../../../support/suites/outcome-histories.ts'
 
 const applicants = sampleApplicants().map(({ applicant }) => applicant)
 
@@ -40,14 +40,14 @@ describe.each(backends)('on $name', (backend) => {
     outcome: said,
     as_of: asOf,
   })
-  const reportOf = (slug: string) =>
+  const makeReport = (slug: string) =>
     team.done('GET', `/v1/deployments/${slug}/performance?definition=gb3`)
-  const accountsOf = async (slug: string): Promise<number> => {
+  const readAccounts = async (slug: string): Promise<number> => {
     const url = `/v1/deployments/${slug}/performance/vintages?definition=gb3`
     const { vintages } = await team.done('GET', url)
     return vintages.reduce((sum: number, { n }: { n: number }) => sum + n, 0)
   }
-  const backtestOf = async (slug: string, rest: object = {}) => {
+  const readBacktest = async (slug: string, rest: object = {}) => {
     const order = { spec: sampleSpec(), source: { deployment: slug }, definition: 'gb3', ...rest }
     const { id } = await team.done('POST', '/v1/backtests', order)
     return (await endOfJob(team, id)).result.performance
@@ -64,7 +64,7 @@ describe.each(backends)('on $name', (backend) => {
       applicant: { request_id: last.request_id },
       matched_of: 2,
     })
-    expect(await reportOf(slug)).toMatchObject({
+    expect(await makeReport(slug)).toMatchObject({
       n: 1,
       good: 0,
       bad: 1,
@@ -81,9 +81,9 @@ describe.each(backends)('on $name', (backend) => {
     await scored(slug, {}, 'R')
     await send(outcome(slug, 'good', '2026-06-30'))
     await statsWith(teams.service, team.owner, slug, 2)
-    const { coverage } = await reportOf(slug)
+    const { coverage } = await makeReport(slug)
     expect(coverage).toMatchObject({ scored: 1, approved: 1, booked: 1, mature: 1, matched: 1 })
-    expect(await accountsOf(slug)).toBe(1)
+    expect(await readAccounts(slug)).toBe(1)
   })
 
   test('an outcome that was known before a later score is held against the later one', async () => {
@@ -92,14 +92,14 @@ describe.each(backends)('on $name', (backend) => {
     await send(outcome(slug, 'bad', '2026-01-31'))
     const { score } = await scored(slug, applicants[1] ?? {}, 'R')
     await statsWith(teams.service, team.owner, slug, 2)
-    const report = await reportOf(slug)
+    const report = await makeReport(slug)
     expect(report).toMatchObject({ n: 1, bad: 1, coverage: { scored: 1, matched: 1 } })
     expect(report.gains[0]).toMatchObject({ min_score: score, max_score: score })
     expect(report.features[0].bins.map(({ n }: { n: number }) => n)).toEqual([1])
     const coverage = { scored: 1, matched: 1, bad: 1 }
-    expect(await backtestOf(slug)).toMatchObject({ n: 1, bad: 1, coverage })
+    expect(await readBacktest(slug)).toMatchObject({ n: 1, bad: 1, coverage })
     const each = { scored: 2, matched: 1, bad: 1 }
-    expect(await backtestOf(slug, { dedupe: 'none' })).toMatchObject({ n: 1, coverage: each })
+    expect(await readBacktest(slug, { dedupe: 'none' })).toMatchObject({ n: 1, coverage: each })
   })
 
   // The drain lags by a fifth of a second, in which a retry of the lender's system falls.

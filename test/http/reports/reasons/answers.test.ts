@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { dmgCard } from '../../support/cards/reason-cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { dmgCard } from '../../../support/cards/reason-cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import {
+  numberedSpec,
+  startTwoTeams,
+  type Team,
+  type TwoTeams,
+} from '../../../support/start/team.ts'
 
 const ENGINEER = { department: 'engineering', age: 25, income: 500 }
 const REASONS = [
@@ -128,7 +133,7 @@ describe.each(backends)('on $name', (backend) => {
   test.each(['?reasons=0', '?reasons=11', '?reasons=x', '?reasons=4&lang=e', '?reasons=2.5'])(
     'the query %s is refused',
     async (query) => {
-      expect(outcomeOf(await send(`/v1/score/${slug}${query}`, ENGINEER))).toBe(
+      expect(findOutcome(await send(`/v1/score/${slug}${query}`, ENGINEER))).toBe(
         '400 invalid_request',
       )
     },
@@ -136,27 +141,27 @@ describe.each(backends)('on $name', (backend) => {
 
   test.each([0, 11, 'all', null])('include_reasons %j is refused', async (include_reasons) => {
     const answer = await send(`/v1/score/${slug}/batch`, { records: [], include_reasons })
-    expect(outcomeOf(answer)).toBe('400 invalid_request')
+    expect(findOutcome(answer)).toBe('400 invalid_request')
   })
 
   // Else whether a caller gets reasons would depend on the draw.
   test('every model that could answer must have reasons', async () => {
     const other = await team.deploy(numberedSpec(1))
     const refused = '422 reasons_not_configured'
-    expect(outcomeOf(await send(`/v1/score/${other.slug}?reasons=4`, {}))).toBe(refused)
+    expect(findOutcome(await send(`/v1/score/${other.slug}?reasons=4`, {}))).toBe(refused)
     const needy = await team.deploy({
       ...dmgCard(),
       reasons: { version: 1, method: 'mean_at_cutoff' },
     })
-    expect(outcomeOf(await send(`/v1/score/${needy.slug}?reasons=4`, {}))).toBe(refused)
+    expect(findOutcome(await send(`/v1/score/${needy.slug}?reasons=4`, {}))).toBe(refused)
     const batch = { records: [{}], include_reasons: 2 }
-    expect(outcomeOf(await send(`/v1/score/${needy.slug}/batch`, batch))).toBe(refused)
+    expect(findOutcome(await send(`/v1/score/${needy.slug}/batch`, batch))).toBe(refused)
     const mixed = await team.deploy(dmgCard())
     await team.traffic(mixed.slug, { action: 'toggle_shadow', shadow_mode: true })
     await team.challenge(mixed.slug, numberedSpec(2), 5)
     const asked = () => send(`/v1/score/${mixed.slug}?reasons=4`, ENGINEER)
     expect((await asked()).json().reasons).toEqual(REASONS)
     await team.traffic(mixed.slug, { action: 'toggle_shadow', shadow_mode: false })
-    expect(outcomeOf(await asked())).toBe(refused)
+    expect(findOutcome(await asked())).toBe(refused)
   })
 })

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stepCard } from '../../support/cards/reason-cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { stepCard } from '../../../support/cards/reason-cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
 
 /** Values of a and b, with a reference. */
 type Applicant = readonly [a: number, b: number, reference?: string]
@@ -82,7 +82,7 @@ describe.each(backends)('on $name', (backend) => {
       ...order,
       min_population: 10,
     })
-    expect(outcomeOf(few)).toBe('422 population_too_small')
+    expect(findOutcome(few)).toBe('422 population_too_small')
   })
 
   test('mean_at_cutoff counts the last scoring of each reference, if it lies in the band', async () => {
@@ -99,13 +99,13 @@ describe.each(backends)('on $name', (backend) => {
     expect(exact).toMatchObject({ n: 2, per_feature: { a: 15, b: 5 }, mean_total: 120 })
     const missing = { model_id: modelId, method: 'mean_at_cutoff' }
     const answer = await team.call('POST', at(slug, '/reason-baselines'), missing)
-    expect(outcomeOf(answer)).toBe('400 invalid_request')
+    expect(findOutcome(answer)).toBe('400 invalid_request')
   })
 
   test('a baseline has an effect from when it is in force, and earlier reasons stay', async () => {
     const { slug, modelId } = await scored('mean_all')
     const refused = await send(slug, [0, 0], '?reasons=4')
-    expect(outcomeOf(refused)).toBe('422 reasons_not_configured')
+    expect(findOutcome(refused)).toBe('422 reasons_not_configured')
     const before = (await send(slug, [0, 0])).json()
     const drained = (more: number) =>
       statsWith(team.service, team.owner, slug, APPLICANTS.length + more)
@@ -222,8 +222,8 @@ describe.each(backends)('on $name', (backend) => {
       await team.service.call({ url: `/v1/score/${slug}/batch`, token: team.key, body })
     ).json()
     const url = `/v1/scores/${request_id}/explanation`
-    expect(outcomeOf(await team.call('GET', url))).toBe('400 invalid_request')
-    expect(outcomeOf(await team.call('GET', `${url}?record=2`))).toBe('404 score_not_found')
+    expect(findOutcome(await team.call('GET', url))).toBe('400 invalid_request')
+    expect(findOutcome(await team.call('GET', `${url}?record=2`))).toBe('404 score_not_found')
     const found = await team.done('GET', `${url}?record=1`)
     expect(found).toMatchObject({ record_index: 1, score: 120, reasons: [{ code: 'A' }] })
     const best = await team.done('GET', `${url}?record=0`)
@@ -248,7 +248,7 @@ describe.each(backends)('on $name', (backend) => {
     const without = await team.call('POST', at(slug, '/reason-method-report'), {
       methods: ['mean_all', 'max'],
     })
-    expect(outcomeOf(without)).toBe('400 invalid_request')
+    expect(findOutcome(without)).toBe('400 invalid_request')
   })
   test('a card without a scaling is compared with a band that the caller names', async () => {
     const { scaling: _, ...card } = stepCard({ method: 'mean_all' })
@@ -256,7 +256,7 @@ describe.each(backends)('on $name', (backend) => {
     const url = at(slug, '/reason-method-report')
     const body = { methods: ['mean_at_cutoff', 'max'], cutoff: 120 }
     const refused = await team.call('POST', url, body)
-    expect(outcomeOf(refused)).toBe('400 invalid_request')
+    expect(findOutcome(refused)).toBe('400 invalid_request')
     expect(refused.json().message).toContain('band_points')
     const report = await team.done('POST', url, { ...body, band_points: 10 })
     expect(report).toMatchObject({ n: 1, pairs: [{ same_first: 1, same_set: 1 }] })

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { stepCard } from '../../support/cards/reason-cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { stepCard } from '../../../support/cards/reason-cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let teams: TwoTeams
@@ -24,10 +24,10 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await team.deploy(stepCard({ method: 'max' }))
     const staged = await team.deploy({ ...stepCard({ method: 'max' }), version: '9' }, 'staging')
     const counts = (model: string) => team.call('GET', at(slug, `/reason-counts?model=${model}`))
-    expect(outcomeOf(await counts(staged.modelId))).toBe('404 model_not_found')
+    expect(findOutcome(await counts(staged.modelId))).toBe('404 model_not_found')
     const unknown = { model_id: 'mod_1', method: 'mean_at_cutoff' }
     const refused = await team.call('POST', at(slug, '/reason-baselines'), unknown)
-    expect(outcomeOf(refused)).toBe('400 invalid_request')
+    expect(findOutcome(refused)).toBe('400 invalid_request')
   })
 
   test('reasons are counted by grade, for every answer and for no other model', async () => {
@@ -94,7 +94,7 @@ describe.each(backends)('on $name', (backend) => {
     const past = at(slug, '/reason-counts?to=2020-01-01T00:00:00Z')
     expect(await team.done('GET', past)).toMatchObject({ n: 0, reasons: [] })
     const foreign = await teams.otherTeam.call('GET', at(slug, '/reason-counts'))
-    expect(outcomeOf(foreign)).toBe('404 deployment_not_found')
+    expect(findOutcome(foreign)).toBe('404 deployment_not_found')
   })
 
   test('each answer counts against the baseline that was in force then', async () => {

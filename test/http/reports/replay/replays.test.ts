@@ -1,13 +1,13 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nextUp } from '../../../src/engine/index.ts'
-import { card, numeric, sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { endOfJob } from '../../support/expect/jobs.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/seeded-database.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { nextUp } from '../../../../src/engine/index.ts'
+import { card, numeric, sampleApplicants, sampleSpec } from '../../../support/cards/cards.ts'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { endOfJob } from '../../../support/expect/jobs.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { withDatabase } from '../../../support/start/seeded-database.ts'
+import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let teams: TwoTeams
@@ -121,18 +121,18 @@ describe.each(backends)('on $name', (backend) => {
       const { slug } = await team.deploy(spec)
       const { request_id } = await team.scoreBatch(slug, [{ age: 20 }, { age: 30 }])
       const features = { age: 30 }
-      expect(outcomeOf(await replayed(request_id, { features }))).toBe('400 invalid_request')
+      expect(findOutcome(await replayed(request_id, { features }))).toBe('400 invalid_request')
       const second = (await replayed(request_id, { features, record: 1 })).json()
       expect(second).toMatchObject({ record_index: 1, identical: true })
       const beyond = await replayed(request_id, { features, record: 2 })
-      expect(outcomeOf(beyond)).toBe('404 score_not_found')
+      expect(findOutcome(beyond)).toBe('404 score_not_found')
     })
 
     test('a value of another type is refused by name', async () => {
       const { slug } = await team.deploy(spec)
       const { request_id } = await team.score(slug, { age: 25 })
       const answer = await replayed(request_id, { features: { age: true } })
-      expect(outcomeOf(answer)).toBe('400 invalid_request')
+      expect(findOutcome(answer)).toBe('400 invalid_request')
       expect(answer.json().details).toEqual([
         { path: 'features.age', message: 'must be a number, a text or null' },
       ])
@@ -143,7 +143,7 @@ describe.each(backends)('on $name', (backend) => {
       const { request_id } = await team.score(slug, { age: 25 })
       const url = `/v1/scores/${request_id}/replay`
       const answer = await teams.otherTeam.call('POST', url, { features: { age: 25 } })
-      expect(outcomeOf(answer)).toBe('404 score_not_found')
+      expect(findOutcome(answer)).toBe('404 score_not_found')
     })
   })
 })

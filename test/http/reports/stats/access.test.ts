@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROLES } from '../../../src/access/caller.ts'
-import { card, plainFeature } from '../../support/cards/cards.ts'
-import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { seeded } from '../../support/start/seeded-database.ts'
-import { TestService } from '../../support/start/service.ts'
+import { ROLES } from '../../../../src/http/access/caller.ts'
+import { card, plainFeature } from '../../../support/cards/cards.ts'
+import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { seeded } from '../../../support/start/seeded-database.ts'
+import { TestService } from '../../../support/start/service.ts'
 import {
   insertOwner,
   insertTeam,
   insertUser,
   type TestUser,
   tokenFor,
-} from '../../support/start/users.ts'
+} from '../../../support/start/users.ts'
 
 describe.each(backends)('on $name', (backend) => {
   const teamUsers: TestUser[] = []
@@ -48,30 +48,30 @@ describe.each(backends)('on $name', (backend) => {
 
   test('every member of the team may read stats, and every key with read', async () => {
     for (const user of teamUsers) {
-      expect(outcomeOf(await ask(tokenFor(service, user)))).toBe('200')
+      expect(findOutcome(await ask(tokenFor(service, user)))).toBe('200')
     }
-    expect(outcomeOf(await ask(await keyWith({ scopes: ['read'] })))).toBe('200')
+    expect(findOutcome(await ask(await keyWith({ scopes: ['read'] })))).toBe('200')
     const ofProduction = await keyWith({ scopes: ['read', 'score'], environment: 'production' })
-    expect(outcomeOf(await ask(ofProduction))).toBe('200')
+    expect(findOutcome(await ask(ofProduction))).toBe('200')
   })
 
   test('a key without read and whoever is not proven are refused', async () => {
     for (const token of [await keyWith({ scopes: ['score'] }), 'sk_live_x', 'x', undefined]) {
-      expect(outcomeOf(await ask(token))).toBe('401 unauthorized')
+      expect(findOutcome(await ask(token))).toBe('401 unauthorized')
     }
     // Before anything is said of the query.
-    expect(outcomeOf(await ask(undefined, '?recent=0'))).toBe('401 unauthorized')
+    expect(findOutcome(await ask(undefined, '?recent=0'))).toBe('401 unauthorized')
   })
 
   // What exists elsewhere must not be told from what exists nowhere.
   test('a deployment of another team or environment answers as one that does not exist', async () => {
-    const absent = refusalOf(await ask(owner, '', 'dep_00000000000000000000000'))
+    const absent = formatRefusal(await ask(owner, '', 'dep_00000000000000000000000'))
     expect(absent).toMatchObject({ status: 404, error: 'deployment_not_found' })
     const ofStaging = await keyWith({ scopes: ['read'], environment: 'staging' })
-    expect(refusalOf(await ask(ofStaging))).toEqual(absent)
-    expect(refusalOf(await ask(tokenFor(service, stranger)))).toEqual(absent)
+    expect(formatRefusal(await ask(ofStaging))).toEqual(absent)
+    expect(formatRefusal(await ask(tokenFor(service, stranger)))).toEqual(absent)
     for (const odd of ['no-slug', 'mod_00000000000000000000000', '%00', 'dep_%27']) {
-      expect(refusalOf(await ask(owner, '', odd))).toEqual(absent)
+      expect(formatRefusal(await ask(owner, '', odd))).toEqual(absent)
     }
   })
 
@@ -108,8 +108,8 @@ describe.each(backends)('on $name', (backend) => {
     'from=2026-01-01T00:00:00.002Z&to=2026-01-01T00:00:00.001Z',
     'since=2026-01-01T00:00:00Z',
   ])('the query ?%s is refused', async (query) => {
-    expect(outcomeOf(await ask(owner, `?${query}`))).toBe('400 invalid_request')
+    expect(findOutcome(await ask(owner, `?${query}`))).toBe('400 invalid_request')
     // Before anything is looked up.
-    expect(outcomeOf(await ask(owner, `?${query}`, 'no-slug'))).toBe('400 invalid_request')
+    expect(findOutcome(await ask(owner, `?${query}`, 'no-slug'))).toBe('400 invalid_request')
   })
 })

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { card, numeric } from '../../support/cards/cards.ts'
-import { statsOf, statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
+import { readStats, statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
 
 const RECORDS = 200
 const spec = card([numeric('income', [['(-Infinity, Infinity)', 1]])])
@@ -45,7 +45,7 @@ describe.each(backends)('on $name', (backend) => {
     isShare(summary.p95_latency_ms)
 
     const scoredAt = new Date(nowMs).toISOString()
-    const ofLog = await statsOf(service, owner, slug, { from: scoredAt })
+    const ofLog = await readStats(service, owner, slug, { from: scoredAt })
     isShare(ofLog.summary.avg_latency_ms)
     isShare(ofLog.summary.p95_latency_ms)
     nowMs += 1

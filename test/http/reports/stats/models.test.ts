@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { StatsModelsQuery } from '../../../schemas/stats.ts'
-import { card, numeric } from '../../support/cards/cards.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { Team } from '../../support/start/team.ts'
+import type { StatsModelsQuery } from '../../../../schemas/stats.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
+import { statsWith } from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { Team } from '../../../support/start/team.ts'
 
 type Query = Readonly<Partial<Record<keyof typeof StatsModelsQuery.properties, string>>>
 
@@ -44,9 +44,9 @@ describe.each(backends)('on $name', (backend) => {
   })
   afterAll(() => service.close())
 
-  const modelsOf = (slug: string, query: Query = {}) =>
+  const listModels = (slug: string, query: Query = {}) =>
     team.done('GET', `/v1/deployments/${slug}/stats/models?${new URLSearchParams(query)}`)
-  const seriesOf = (slug: string, fromMs: number, toMs: number) => {
+  const readSeries = (slug: string, fromMs: number, toMs: number) => {
     const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString())
     return team.done(
       'GET',
@@ -68,7 +68,7 @@ describe.each(backends)('on $name', (backend) => {
     await service.call({ url: `/v1/score/${slug}/batch`, token: team.key, body: { records } })
     await statsWith(service, team.key, slug, 7)
 
-    const found = await modelsOf(slug)
+    const found = await listModels(slug)
     expect(found).toMatchObject({ applicants: 7, last_at: new Date(nowMs).toISOString() })
     expect(found.first_at).toBe(new Date(nowMs - 3_000).toISOString())
     expect(found.models).toMatchObject([
@@ -108,9 +108,9 @@ describe.each(backends)('on $name', (backend) => {
     )
 
     // A stretch of time holds what was scored in it.
-    expect((await modelsOf(slug, { from: found.last_at })).applicants).toBe(4)
-    expect((await modelsOf(slug, { to: found.last_at })).applicants).toBe(3)
-    const none = await modelsOf(slug, { to: found.first_at })
+    expect((await listModels(slug, { from: found.last_at })).applicants).toBe(4)
+    expect((await listModels(slug, { to: found.last_at })).applicants).toBe(3)
+    const none = await listModels(slug, { to: found.first_at })
     const nothing = { applicants: 0, first_at: null, last_at: null, models: [], challengers: [] }
     expect(none).toEqual(nothing)
   })
@@ -124,7 +124,7 @@ describe.each(backends)('on $name', (backend) => {
       await service.call({ url: `/v1/score/${slug}/batch`, token: team.key, body: { records } })
     }
     await statsWith(service, team.key, slug, 3_600)
-    const found = await modelsOf(slug)
+    const found = await listModels(slug)
     expect(found.applicants).toBe(3_600)
     expect(found.first_at).toBe(new Date(nowMs - 3_000).toISOString())
     expect(found.models[0].avg_score).toBeCloseTo((2 * 500 + 595 + 700) / 4, 9)
@@ -140,7 +140,7 @@ describe.each(backends)('on $name', (backend) => {
     }
     await statsWith(service, team.key, slug, 3)
     const startMs = firstMs - 30_000
-    const ofMinutes = await seriesOf(slug, firstMs, firstMs + 6 * HOUR_MS)
+    const ofMinutes = await readSeries(slug, firstMs, firstMs + 6 * HOUR_MS)
     expect(ofMinutes).toMatchObject({
       step: 'minute',
       points: [
@@ -151,14 +151,14 @@ describe.each(backends)('on $name', (backend) => {
     const [point] = ofMinutes.points
     expect(point.avg_pd).toBeGreaterThan(0)
     expect(point.p95_latency_ms).toBeGreaterThanOrEqual(point.p50_latency_ms)
-    const ofHours = await seriesOf(slug, firstMs, firstMs + 14 * 24 * HOUR_MS)
+    const ofHours = await readSeries(slug, firstMs, firstMs + 14 * 24 * HOUR_MS)
     expect(ofHours).toMatchObject({ step: 'hour' })
     expect(ofHours.points.map((one: { total_requests: number }) => one.total_requests)).toEqual([
       2, 1,
     ])
-    const ofDays = await seriesOf(slug, firstMs, firstMs + 15 * 24 * HOUR_MS)
+    const ofDays = await readSeries(slug, firstMs, firstMs + 15 * 24 * HOUR_MS)
     expect(ofDays).toMatchObject({ step: 'day', points: [{ total_requests: 3 }] })
-    expect((await seriesOf(slug, startMs - 60_000, startMs)).points).toEqual([])
+    expect((await readSeries(slug, startMs - 60_000, startMs)).points).toEqual([])
     // Unasked it is the day that ends now.
     const lastDay = await team.done('GET', `/v1/deployments/${slug}/stats/series`)
     expect(lastDay).toEqual(ofHours)

@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { card, numeric } from '../../support/cards/cards.ts'
-import { naiveSummary, type StatsAnswer, statsOf, statsWith } from '../../support/expect/stats.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
+import {
+  naiveSummary,
+  readStats,
+  type StatsAnswer,
+  statsWith,
+} from '../../../support/expect/stats.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
 
 const HOUR_MS = 3_600_000
 const START = Date.parse('2026-03-04T00:00:00.000Z')
@@ -104,7 +109,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(Object.keys(stats.summary.score_buckets)).toEqual(Object.keys(expected.score_buckets))
   }
 
-  const recentOf = (answered: readonly Answered[], limit: number) =>
+  const readRecent = (answered: readonly Answered[], limit: number) =>
     answered
       .toReversed()
       .slice(0, limit)
@@ -134,13 +139,13 @@ describe.each(backends)('on $name', (backend) => {
       },
       recent_scores: [],
     }
-    expect(await statsOf(service, owner, slug)).toEqual(empty)
+    expect(await readStats(service, owner, slug)).toEqual(empty)
     const query = { from: '2026-01-01T00:00:30Z', to: '2026-06-01T00:00:30Z' }
-    expect(await statsOf(service, owner, slug, query)).toEqual(empty)
+    expect(await readStats(service, owner, slug, query)).toEqual(empty)
     // A batch without records answers for nobody.
     await scoreBatch(slug, [])
     await score(await service.deploy(owner, spec('1.0.0')), 3)
-    expect(await statsOf(service, owner, slug, query)).toEqual(empty)
+    expect(await readStats(service, owner, slug, query)).toEqual(empty)
   })
 
   // The page that a lender looks at each morning.
@@ -157,7 +162,7 @@ describe.each(backends)('on $name', (backend) => {
     answered.push(await score(slug, 9))
     const stats = await statsWith(service, key, slug, answered.length)
     expectSummary(stats, answered)
-    expect(stats.recent_scores).toEqual(recentOf(answered, 100))
+    expect(stats.recent_scores).toEqual(readRecent(answered, 100))
 
     // A second look at the same rows, which are now merged with what is there.
     nowMs += 5
@@ -181,12 +186,12 @@ describe.each(backends)('on $name', (backend) => {
     }
     await statsWith(service, key, slug, 94)
     const recent = async (query: Record<string, number>) =>
-      (await statsOf(service, owner, slug, query)).recent_scores
-    expect(await recent({})).toEqual(recentOf(answered, 20))
-    expect(await recent({ recent: 1 })).toEqual(recentOf(answered, 1))
-    expect(await recent({ recent: 3 })).toEqual(recentOf(answered, 3))
-    expect(await recent({ recent: 93 })).toEqual(recentOf(answered, 93))
-    expect(await recent({ recent: 100 })).toEqual(recentOf(answered, 100))
+      (await readStats(service, owner, slug, query)).recent_scores
+    expect(await recent({})).toEqual(readRecent(answered, 20))
+    expect(await recent({ recent: 1 })).toEqual(readRecent(answered, 1))
+    expect(await recent({ recent: 3 })).toEqual(readRecent(answered, 3))
+    expect(await recent({ recent: 93 })).toEqual(readRecent(answered, 93))
+    expect(await recent({ recent: 100 })).toEqual(readRecent(answered, 100))
   })
 
   // Whole days, hours and minutes come from rollups, the rest from the log: none may be missed or
@@ -237,10 +242,10 @@ describe.each(backends)('on $name', (backend) => {
         string,
         string
       >
-      const stats = await statsOf(service, owner, slug, { ...asked, recent: 100 })
+      const stats = await readStats(service, owner, slug, { ...asked, recent: 100 })
       if (within.length === 0) expect(stats.summary.total_requests).toBe(0)
       else expectSummary(stats, within)
-      expect(stats.recent_scores).toEqual(recentOf(within, 100))
+      expect(stats.recent_scores).toEqual(readRecent(within, 100))
     }
   })
 
@@ -252,7 +257,7 @@ describe.each(backends)('on $name', (backend) => {
     const at = new Date(nowMs).toISOString()
     const zoned = `${new Date(nowMs + 2 * HOUR_MS).toISOString().slice(0, -1)}+02:00`
     const total = async (query: Record<string, string>) =>
-      (await statsOf(service, owner, slug, query)).summary.total_requests
+      (await readStats(service, owner, slug, query)).summary.total_requests
     expect(await total({ from: at })).toBe(1)
     expect(await total({ from: zoned })).toBe(1)
     expect(await total({ to: zoned })).toBe(0)
@@ -318,7 +323,7 @@ describe.each(backends)('on $name', (backend) => {
     const { summary } = await statsWith(service, key, slug, 5)
     expect(summary).toMatchObject(expected)
     expect((summary.avg_score ?? 0) / 4e307).toBeCloseTo(1, 12)
-    const ofLog = await statsOf(service, owner, slug, { from: new Date(nowMs).toISOString() })
+    const ofLog = await readStats(service, owner, slug, { from: new Date(nowMs).toISOString() })
     expect(ofLog.summary).toMatchObject(expected)
     expect((ofLog.summary.avg_score ?? 0) / 4e307).toBeCloseTo(1, 12)
   })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { compileModel } from '../../../src/engine/index.ts'
-import { DIALECTS, type DialectName } from '../../../src/export/sql/dialects.ts'
-import type { SqlOptions } from '../../../src/export/sql/options.ts'
-import { writeSql } from '../../../src/export/sql/sql.ts'
-import { categorical, plainFeature } from '../../support/cards/cards.ts'
+import { DIALECTS, type DialectName } from '../../../../src/cards/export/sql/dialects.ts'
+import type { SqlOptions } from '../../../../src/cards/export/sql/options.ts'
+import { writeSql } from '../../../../src/cards/export/sql/sql.ts'
+import { compileModel } from '../../../../src/engine/index.ts'
+import { categorical, plainFeature } from '../../../support/cards/cards.ts'
 
 const NAMES = Object.keys(DIALECTS) as DialectName[]
 
@@ -124,7 +124,7 @@ test.each<[number, Readonly<Record<DialectName, string>>]>([
   )
 })
 
-function faultsOf(names: readonly string[], order: Partial<SqlOptions>) {
+function findFaults(names: readonly string[], order: Partial<SqlOptions>) {
   const spec = {
     name: 'n',
     version: '1',
@@ -161,13 +161,13 @@ test.each<[string, readonly string[], Partial<SqlOptions>, RegExp]>([
 ])(
   'a feature whose name has %s is refused where no column can have it',
   (_, names, order, fault) => {
-    expect(faultsOf(names, order)).toEqual([expect.stringMatching(fault)])
+    expect(findFaults(names, order)).toEqual([expect.stringMatching(fault)])
   },
 )
 
 test.each(NAMES)('a name that starts a template is refused for %s', (dialect) => {
   const names = ['a{{x', '{%x', 'a{#', '<% 7', 'a{', '%<']
-  const faults = faultsOf(names, { dialect, table: 'a<%b', keys: ['{{k'] })
+  const faults = findFaults(names, { dialect, table: 'a<%b', keys: ['{{k'] })
   expect(faults.map((fault) => fault.split(' ')[0])).toEqual(
     dialect === 'bigquery'
       ? ['table', 'key', ...[0, 1, 2, 3, 4].map((at) => `features[${at}].name`)]
@@ -204,8 +204,8 @@ test.each(NAMES)(
 )
 
 test('names that differ in case are two columns if the database distinguishes case', () => {
-  expect(faultsOf(['age', 'Age'], { dialect: 'postgresql' })).toEqual([])
-  expect(faultsOf(['age', 'Age'], { dialect: 'snowflake' })).toEqual([])
+  expect(findFaults(['age', 'Age'], { dialect: 'postgresql' })).toEqual([])
+  expect(findFaults(['age', 'Age'], { dialect: 'snowflake' })).toEqual([])
 })
 
 test.each<[string, Partial<SqlOptions>, RegExp]>([
@@ -220,7 +220,7 @@ test.each<[string, Partial<SqlOptions>, RegExp]>([
   ['numbers for no feature', { numberColumns: ['z'] }, /^number_column "z" is not a categorical/],
   ['numbers for a number', { numberColumns: ['x'] }, /^number_column "x" is not a categorical/],
 ])('an order with %s is refused', (_, order, fault) => {
-  expect(faultsOf(['x'], order)).toEqual([expect.stringMatching(fault)])
+  expect(findFaults(['x'], order)).toEqual([expect.stringMatching(fault)])
 })
 
 test('table, keys and columns stand quoted, in the case that was asked for', () => {

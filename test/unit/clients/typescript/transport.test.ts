@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ScorelineClient } from '../../../../clients/typescript/src/client.ts'
 import { NoAnswerError, ScorelineError } from '../../../../clients/typescript/src/errors.ts'
-import type { ClientOptions, Retry } from '../../../../clients/typescript/src/transport.ts'
+import type { ClientOptions, NotKept, Retry } from '../../../../clients/typescript/src/transport.ts'
 
 type Step = Response | Error | 'hangs'
 interface Sent {
@@ -10,7 +10,14 @@ interface Sent {
   readonly body: string | undefined
 }
 
-const SCORED = { score: 489.5, request_id: 'req_1' }
+const SCORED = {
+  score: 489.5,
+  pd: 0.1,
+  risk_grade: 'A',
+  warnings: [],
+  model_version: '1.0.0',
+  request_id: 'req_1',
+}
 
 const answer = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(body), {
@@ -22,7 +29,7 @@ const refusal = (status: number, error: string, more: object = {}) =>
   answer(status, { error, message: 'it says why', request_id: 'req_2', ...more })
 
 /** A client whose attempts end as the steps say, one after the other. */
-function clientOf(steps: readonly Step[], options: Partial<ClientOptions> = {}) {
+function makeClient(steps: readonly Step[], options: Partial<ClientOptions> = {}) {
   const sent: Sent[] = []
   const retries: Retry[] = []
   const send: typeof fetch = async (url, init = {}) => {
@@ -55,8 +62,25 @@ const failed = (promise: Promise<unknown>) =>
     (error) => error,
   )
 
+test('an answer that is not kept is told, with its key', async () => {
+  const notKept = { 'idempotency-kept': 'false' }
+  const told: NotKept[] = []
+  const steps = [
+    refusal(503, 'unavailable', { retry_after_ms: 1 }),
+    answer(200, SCORED, notKept),
+    answer(200, SCORED),
+    answer(200, SCORED, notKept),
+  ]
+  const { client } = makeClient(steps, { onNotKept: (call) => void told.push(call) })
+  for (const idempotencyKey of ['one', 'two', null]) {
+    expect(await client.score('dep_1', { age: 35 }, { idempotencyKey })).toEqual(SCORED)
+  }
+  const url = 'https://lender.example/scoring/v1/score/dep_1'
+  expect(told).toEqual([{ method: 'POST', url, idempotencyKey: 'one' }])
+})
+
 test('a score sends features, options and headers, and returns the answer', async () => {
-  const { client, sent } = clientOf([answer(200, SCORED)])
+  const { client, sent } = makeClient([answer(200, SCORED)])
   const options = { reference: 'A-1', strictMode: true, reasons: 4, lang: 'es' }
   expect(await client.score('dep_1', { age: 35, purpose: 'car' }, options)).toEqual(SCORED)
   expect(sent).toEqual([
@@ -77,7 +101,7 @@ test('a score sends features, options and headers, and returns the answer', asyn
 
 // The service knows a retry by its key: with another one, the applicant would be logged twice.
 test('all attempts of a score have the same idempotency key and body, and the next score another', async () => {
-  const { client, sent, retries } = clientOf([
+  const { client, sent, retries } = makeClient([
     new TypeError('fetch failed'),
     refusal(503, 'unavailable', { retry_after_ms: 3 }),
     answer(502, 'bad gateway'),
@@ -94,7 +118,7 @@ test('all attempts of a score have the same idempotency key and body, and the ne
 })
 
 test('an ordered wait is kept', async () => {
-  const { client, retries } = clientOf([
+  const { client, retries } = makeClient([
     refusal(429, 'rate_limited', { retry_after_ms: 40 }),
     answer(200, SCORED),
   ])
@@ -107,7 +131,7 @@ test('an ordered wait is kept', async () => {
 })
 
 test('a wait beyond the deadline is not begun: the refusal comes at once', async () => {
-  const { client, sent } = clientOf([refusal(429, 'rate_limited', { retry_after_ms: 30_000 })])
+  const { client, sent } = makeClient([refusal(429, 'rate_limited', { retry_after_ms: 30_000 })])
   const error = await failed(client.score('dep_1', { age: 35 }, { deadlineMs: 5_000 }))
   expect(error).toBeInstanceOf(ScorelineError)
   expect(error).toMatchObject({ code: 'rate_limited', status: 429, attempts: 1 })
@@ -115,7 +139,7 @@ test('a wait beyond the deadline is not begun: the refusal comes at once', async
 })
 
 test('attempts are bounded, and the last error says how many there were', async () => {
-  const { client, sent } = clientOf(Array.from({ length: 9 }, () => new TypeError('reset')))
+  const { client, sent } = makeClient(Array.from({ length: 9 }, () => new TypeError('reset')))
   const error = await failed(client.score('dep_1', { age: 35 }, { attemptsMax: 3 }))
   expect(error).toBeInstanceOf(NoAnswerError)
   expect(error).toMatchObject({ reason: 'connection', attempts: 3, status: null })
@@ -124,7 +148,7 @@ test('attempts are bounded, and the last error says how many there were', async 
 })
 
 test('an attempt that hangs ends after its time, and is repeated until the deadline', async () => {
-  const { client, sent } = clientOf(['hangs', 'hangs', 'hangs', 'hangs'])
+  const { client, sent } = makeClient(['hangs', 'hangs', 'hangs', 'hangs'])
   const options = { timeoutMs: 30, deadlineMs: 5_000, attemptsMax: 2 }
   const error = await failed(client.score('dep_1', { age: 35 }, options))
   expect(error).toMatchObject({ name: 'NoAnswerError', reason: 'time_out', attempts: 2 })
@@ -135,7 +159,7 @@ test('an attempt that hangs ends after its time, and is repeated until the deadl
 test('a call that could be executed twice is sent once', async () => {
   const order = { path: { slug: 'dep_1' }, body: {} }
   for (const step of [new TypeError('reset'), refusal(503, 'unavailable')]) {
-    const { client, sent } = clientOf([step, answer(202, {})])
+    const { client, sent } = makeClient([step, answer(202, {})])
     await failed(client.call('POST', '/v1/deployments/{slug}/replays', order))
     expect(sent).toHaveLength(1)
     expect(sent[0]?.headers).not.toHaveProperty('idempotency-key')
@@ -144,10 +168,10 @@ test('a call that could be executed twice is sent once', async () => {
 
 test('a score without an idempotency key is repeated only after a refusal', async () => {
   const options = { idempotencyKey: null }
-  const lost = clientOf([new TypeError('reset')])
+  const lost = makeClient([new TypeError('reset')])
   await failed(lost.client.score('dep_1', { age: 35 }, options))
   expect(lost.sent).toHaveLength(1)
-  const refused = clientOf([
+  const refused = makeClient([
     refusal(429, 'rate_limited', { retry_after_ms: 1 }),
     answer(200, SCORED),
   ])
@@ -157,7 +181,7 @@ test('a score without an idempotency key is repeated only after a refusal', asyn
 
 test('a refusal is not repeated, and the error has its code, details and request id', async () => {
   const details = [{ path: 'age', message: 'is missing' }]
-  const { client, sent } = clientOf([refusal(422, 'strict_mode_violation', { details })])
+  const { client, sent } = makeClient([refusal(422, 'strict_mode_violation', { details })])
   const error = await failed(client.score('dep_1', {}))
   expect(error).toBeInstanceOf(ScorelineError)
   expect(error).toMatchObject({
@@ -179,14 +203,14 @@ test.each([
   [301, 'text/plain', ''],
 ])('an answer %i %s of somebody else is not a score', async (status, type, text) => {
   const step = new Response(text, { status, headers: { 'content-type': type } })
-  const error = await failed(clientOf([step]).client.score('dep_1', { age: 35 }))
+  const error = await failed(makeClient([step]).client.score('dep_1', { age: 35 }))
   expect(error).toMatchObject({ name: 'NoAnswerError', reason: 'foreign_answer', status })
 })
 
 test('the signal of the caller ends an attempt and a wait, with its own reason', async () => {
   const startMs = performance.now()
   for (const step of ['hangs', refusal(429, 'rate_limited', { retry_after_ms: 9_000 })] as const) {
-    const { client, sent } = clientOf([step])
+    const { client, sent } = makeClient([step])
     const signal = AbortSignal.timeout(20)
     const error = await failed(client.score('dep_1', { age: 35 }, { signal }))
     expect(error).toBe(signal.reason)
@@ -198,14 +222,14 @@ test('the signal of the caller ends an attempt and a wait, with its own reason',
 test('a token that is a function is asked before each attempt', async () => {
   let asked = 0
   const token = () => Promise.resolve(`token ${++asked}`)
-  const { client, sent } = clientOf([new TypeError('reset'), answer(200, {})], { token })
+  const { client, sent } = makeClient([new TypeError('reset'), answer(200, {})], { token })
   await client.call('GET', '/v1/models')
   const sentTokens = sent.map(({ headers }) => headers['authorization'])
   expect(sentTokens).toEqual(['Bearer token 1', 'Bearer token 2'])
 })
 
 test('a rule that is not a whole number, and a URL that is not one of HTTP, are refused', async () => {
-  const { client } = clientOf([])
+  const { client } = makeClient([])
   const error = await failed(client.score('dep_1', {}, { timeoutMs: 0.5 }))
   expect(error).toMatchObject({ message: expect.stringMatching(/^timeoutMs is 0.5: give a whole/) })
   expect(() => new ScorelineClient({ url: 'ftp://lender.example' })).toThrow('not http(s)')
@@ -219,7 +243,7 @@ test.each([
   ['X-Routing-Key', {}, { routingKey: '\u4f60\u597d' }],
   ['Idempotency-Key', {}, { idempotencyKey: 'a\nb' }],
 ])('%s that no header can carry is refused at once, and not quoted', async (name, ours, score) => {
-  const { client, sent } = clientOf([], ours)
+  const { client, sent } = makeClient([], ours)
   const error = await failed(client.score('dep_1', { age: 35 }, score))
   expect(error).toMatchObject({ name: 'InvalidHeaderError' })
   expect(error.message).toMatch(RegExp(`^${name} has a character at position \\d+ that no header`))
@@ -229,7 +253,7 @@ test.each([
 })
 
 test('a token is sent without the line break of its file', async () => {
-  const { client, sent } = clientOf([answer(200, {})], { token: 'a key\n' })
+  const { client, sent } = makeClient([answer(200, {})], { token: 'a key\n' })
   await client.call('GET', '/v1/models')
   expect(sent[0]?.headers['authorization']).toBe('Bearer a key')
 })

@@ -1,12 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { TeamRoom, type Usage, type UsageStore } from '../../../src/idempotency/team-room.ts'
+import type { IdempotencyStore } from '../../../../src/http/idempotency/store.ts'
+import { TeamRoom, type Usage } from '../../../../src/http/idempotency/team-room.ts'
 
 const BYTES_MAX = 1_000_000
 /** An answer with its row. */
 const ANSWER = { bytes: 9_600, rowBytes: 10_000 }
 
 /** Counts as the database does. */
-class MemoryUsage implements UsageStore {
+class MemoryUsage implements Pick<IdempotencyStore, 'addUsage'> {
   readonly teams = new Map<string, Usage>()
   isAway = false
 

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import type { RouteOptions } from 'fastify'
 import { expect, test } from 'vitest'
-import { errorResponses } from '../../../schemas/errors.ts'
-import { ANYONE, OWNER_OR_ADMIN } from '../../../src/access/caller.ts'
-import { extractSchemas } from '../../../src/openapi/components.ts'
-import { operationOf } from '../../../src/openapi/operation.ts'
+import { errorResponses } from '../../../../schemas/errors.ts'
+import { ANYONE, OWNER_OR_ADMIN } from '../../../../src/http/access/caller.ts'
+import { extractSchemas } from '../../../../src/http/openapi/components.ts'
+import { findOperation } from '../../../../src/http/openapi/operation.ts'
 
 interface Schema {
   readonly format?: string
@@ -25,7 +25,7 @@ function route(change: Partial<RouteOptions>): RouteOptions {
 }
 
 test('a route lists its codes by status, including those of access and quota', () => {
-  const { id, schema, facts } = operationOf(route({}))
+  const { id, schema, facts } = findOperation(route({}))
   expect(id).toBe('keys.revoke')
   expect(Object.fromEntries(facts.codesByStatus)).toEqual({
     401: ['unauthorized'],
@@ -41,20 +41,20 @@ test('a route lists its codes by status, including those of access and quota', (
 // Whoever adds a route sees at once what its documentation lacks.
 test('a route without a name, an entry or a caller is refused', () => {
   const unnamed = route({ config: { access: ANYONE } })
-  expect(() => operationOf(unnamed)).toThrow('/v1/keys/:id is not documented')
+  expect(() => findOperation(unnamed)).toThrow('/v1/keys/:id is not documented')
   const unknown = route({ config: { operation: 'docs.none', access: ANYONE } })
-  expect(() => operationOf(unknown)).toThrow('is not documented')
+  expect(() => findOperation(unknown)).toThrow('is not documented')
   const unguarded = route({ config: { operation: 'keys.revoke' } })
-  expect(() => operationOf(unguarded)).toThrow('is not documented')
+  expect(() => findOperation(unguarded)).toThrow('is not documented')
 })
 
 test('a status without a documented code is refused, and a code without its status', () => {
   const more = { 204: Type.Null(), ...errorResponses(401, 403, 404, 409) }
-  expect(() => operationOf(route({ schema: { params: IdParams, response: more } }))).toThrow(
+  expect(() => findOperation(route({ schema: { params: IdParams, response: more } }))).toThrow(
     'keys.revoke declares status 409, but documents no code for it',
   )
   const fewer = { 204: Type.Null(), ...errorResponses(401, 403) }
-  expect(() => operationOf(route({ schema: { params: IdParams, response: fewer } }))).toThrow(
+  expect(() => findOperation(route({ schema: { params: IdParams, response: fewer } }))).toThrow(
     'keys.revoke documents key_not_found, but its route declares no such status',
   )
 })
@@ -62,7 +62,7 @@ test('a status without a documented code is refused, and a code without its stat
 test('a parameter of the path without its documentation is refused', () => {
   const params = Type.Object({ id: Type.String(), version: Type.String() })
   const { response } = route({}).schema as { response: object }
-  expect(() => operationOf(route({ schema: { params, response } }))).toThrow(
+  expect(() => findOperation(route({ schema: { params, response } }))).toThrow(
     'the path has the parameters id,version, but id are documented',
   )
 })
@@ -72,7 +72,7 @@ test('a response with its own body has its own description', () => {
   const Report = Type.Object({ status: Type.String() })
   const { response } = route({}).schema as { response: object }
   const other = route({ schema: { params: IdParams, response: { ...response, 503: Report } } })
-  expect(() => operationOf(other)).toThrow('keys.revoke does not document its response 503')
+  expect(() => findOperation(other)).toThrow('keys.revoke does not document its response 503')
 })
 
 // One of the two would silently stand for both.
@@ -122,14 +122,14 @@ test('a union is written as one schema if that means the same, and otherwise sta
 
 // Without it a client in Go or Rust reads a score as a float32, and one in Java a count as an int.
 test('a number states its width: a double, 32 bits if its maximum fits, else 64', () => {
-  const formatOf = (schema: object) => (extractSchemas(schema, new Map()) as Schema).format
-  expect(formatOf({ type: 'number' })).toBe('double')
-  expect(formatOf({ type: ['number', 'null'] })).toBe('double')
-  expect(formatOf({ type: 'integer' })).toBe('int64')
-  expect(formatOf({ type: 'integer', maximum: 2 ** 31 - 1 })).toBe('int32')
-  expect(formatOf({ type: 'integer', maximum: 2 ** 31 })).toBe('int64')
-  expect(formatOf({ type: 'number', format: 'float' })).toBe('float')
-  expect(formatOf({ type: ['string', 'number'] })).toBeUndefined()
+  const readFormat = (schema: object) => (extractSchemas(schema, new Map()) as Schema).format
+  expect(readFormat({ type: 'number' })).toBe('double')
+  expect(readFormat({ type: ['number', 'null'] })).toBe('double')
+  expect(readFormat({ type: 'integer' })).toBe('int64')
+  expect(readFormat({ type: 'integer', maximum: 2 ** 31 - 1 })).toBe('int32')
+  expect(readFormat({ type: 'integer', maximum: 2 ** 31 })).toBe('int64')
+  expect(readFormat({ type: 'number', format: 'float' })).toBe('float')
+  expect(readFormat({ type: ['string', 'number'] })).toBeUndefined()
 })
 
 test('the content of an example is data, whatever its properties are called', () => {

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
-import { AuditLogService, type AuditLogStore } from '../../../src/audit/service.ts'
-import { ManualClock } from '../../support/start/manual-clock.ts'
+import type { AuditLogStore } from '../../../../src/identity/audit/reader.ts'
+import { AuditLogService } from '../../../../src/identity/audit/service.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
 
 /** A log of which nobody has read the end yet. */
-const STORE: AuditLogStore = {
+const STORE: Pick<AuditLogStore, keyof AuditLogStore> = {
   ofTeam: async () => ({ items: [], nextCursor: null }),
+  emails: async () => new Map(),
   following: async (_teamId, after) => [
     {
       id: `aud_${after}`,
@@ -18,7 +20,7 @@ const STORE: AuditLogStore = {
       position: after + 1,
     },
   ],
-  positionOf: async () => 0,
+  findPosition: async () => 0,
   add: async () => 1_000,
 }
 

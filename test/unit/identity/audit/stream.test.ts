@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { auditRecord } from '../../../src/audit/record.ts'
-import { noteForStream, withAuditStream } from '../../../src/audit/stream.ts'
-import type { Database, DatabaseHandle, Transaction } from '../../../src/platform/db/client.ts'
+import { auditRecord } from '../../../../src/identity/audit/record.ts'
+import { noteForStream, withAuditStream } from '../../../../src/identity/audit/stream.ts'
+import type { Database, DatabaseHandle, Transaction } from '../../../../src/platform/db/client.ts'
 
 const record = (subject: string) =>
   auditRecord({ userId: 'usr_1', teamId: 'team_1' }, { action: 'key.revoke', subject }, 0)

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
-import { type IdentityProvider, lazyProvider } from '../../../src/auth/oidc/lazy-provider.ts'
-import type { SignOnSettings } from '../../../src/auth/oidc/settings.ts'
-import { ManualClock } from '../../support/start/manual-clock.ts'
+import {
+  type IdentityProvider,
+  lazyProvider,
+} from '../../../../src/identity/auth/oidc/lazy-provider.ts'
+import type { SignOnSettings } from '../../../../src/identity/auth/oidc/settings.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
 
 class Provider implements IdentityProvider {
   begin = async (redirectUri: string) => ({ redirectUri }) as never

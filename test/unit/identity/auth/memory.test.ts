@@ -4,9 +4,9 @@ import {
   type EndOfCheck,
   FAILURES_MAX,
   FAILURES_WINDOW_MS,
-} from '../../../src/auth/login-throttle.ts'
-import { MemoryLoginThrottle } from '../../../src/auth/memory.ts'
-import { ManualClock } from '../../support/start/manual-clock.ts'
+} from '../../../../src/identity/auth/login-throttle.ts'
+import { MemoryLoginThrottle } from '../../../../src/identity/auth/memory.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
 
 function throttleAt() {
   const clock = new ManualClock()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { OpenSessions } from '../../../src/auth/open-sessions.ts'
-import { ManualClock } from '../../support/start/manual-clock.ts'
+import { OpenSessions } from '../../../../src/identity/auth/open-sessions.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
 
 const TTL_MS = 60_000
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TextSealer } from '../../../src/auth/oidc/sealer.ts'
+import { TextSealer } from '../../../../src/identity/auth/oidc/sealer.ts'
 
 const SECRET = 'the secret of this test, long enough'
 const FORMER = 'the secret before it, long enough too'

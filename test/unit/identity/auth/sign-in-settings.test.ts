@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { loadConfig } from '../../../src/config.ts'
-import { signOnEnv } from '../../support/start/sign-on.ts'
+import { loadConfig } from '../../../../src/config.ts'
+import { signOnEnv } from '../../../support/start/sign-on.ts'
 
 const ISSUER = 'https://login.lender.example/realms/staff'
 
 /** The faults of a configuration; empty if it is right. */
-function faultsOf(env: Record<string, string | undefined>): string {
+function findFaults(env: Record<string, string | undefined>): string {
   try {
     loadConfig(env)
     return ''
@@ -46,23 +46,23 @@ test.each<[string, Record<string, string | undefined>, RegExp]>([
   ['a wrong switch', { PASSWORD_LOGIN: 'no' }, /PASSWORD_LOGIN must be on or off/],
   ['an owner without need', { BREAK_GLASS_EMAIL: 'o@l.example' }, /BREAK_GLASS_EMAIL has no/],
 ])('%s stops the start', (_, env, fault) => {
-  expect(faultsOf({ ...signOnEnv(ISSUER), ...env })).toMatch(fault)
+  expect(findFaults({ ...signOnEnv(ISSUER), ...env })).toMatch(fault)
 })
 
 test('passwords off without a provider would lock everybody out, and stops the start', () => {
   const env = { PASSWORD_LOGIN: 'off', BREAK_GLASS_EMAIL: 'o@lender.example' }
-  expect(faultsOf(env)).toMatch(/PASSWORD_LOGIN=off needs OIDC_ISSUER/)
+  expect(findFaults(env)).toMatch(/PASSWORD_LOGIN=off needs OIDC_ISSUER/)
 })
 
 test.each(['http://127.0.0.1:8080/realms/x', 'http://localhost:9000', 'http://[::1]:1'])(
   'http is accepted where it never leaves the machine: %s',
   (issuer) => {
-    expect(faultsOf(signOnEnv(issuer))).toBe('')
+    expect(findFaults(signOnEnv(issuer))).toBe('')
   },
 )
 
 test('the secret of the client may be in a file, and no fault shows it', () => {
   const env = { ...signOnEnv(ISSUER), OIDC_CLIENT_SECRET: undefined, OIDC_CLIENT_SECRET_FILE: '/s' }
   expect(loadConfig(env, () => 'from the file\n').oidc?.clientSecret).toBe('from the file')
-  expect(faultsOf({ ...signOnEnv('nonsense') })).not.toContain(signOnEnv('').OIDC_CLIENT_SECRET)
+  expect(findFaults({ ...signOnEnv('nonsense') })).not.toContain(signOnEnv('').OIDC_CLIENT_SECRET)
 })

@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { FLUSH_INTERVAL_MS, type KeyUse, LastUses } from '../../../src/keys/last-uses.ts'
+import {
+  FLUSH_INTERVAL_MS,
+  type KeyUse,
+  LastUses,
+} from '../../../../src/identity/keys/last-uses.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { isKeySecret, keyHashOf, keyPrefixOf, newKeySecret } from '../../../src/keys/secret.ts'
+import {
+  hashKey,
+  isKeySecret,
+  newKeySecret,
+  readKeyPrefix,
+} from '../../../../src/identity/keys/secret.ts'
 
 test.each([
   ['production', /^sk_live_[0-9A-Za-z]{38}$/],
@@ -9,7 +14,7 @@ test.each([
   const keySecret = newKeySecret(environment)
   expect(keySecret).toMatch(form)
   expect(isKeySecret(keySecret)).toBe(true)
-  expect(keyPrefixOf(keySecret)).toBe(keySecret.slice(0, 12))
+  expect(readKeyPrefix(keySecret)).toBe(keySecret.slice(0, 12))
 })
 
 // A mistyped key must not cost a look into the database.
@@ -33,5 +38,5 @@ test('keys are drawn anew each time, and stored as SHA-256', () => {
   const secrets = new Set(Array.from({ length: 10_000 }, () => newKeySecret(null)))
   expect(secrets.size).toBe(10_000)
   // The digest of the empty text, from FIPS 180-4 test data.
-  expect(keyHashOf('')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
+  expect(hashKey('')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
 })

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { free, HandedBytes } from '../../../src/batches/byte-pipe.ts'
+import { free, HandedBytes } from '../../../../src/jobs/batches/byte-pipe.ts'
 
 const BYTES = Buffer.from(Array.from({ length: 1_000 }, (_, at) => at % 251))
 

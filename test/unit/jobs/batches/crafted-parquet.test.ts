@@ -1,31 +1,32 @@
 import { zstdCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { newReader } from '../../../src/batches/input/new-reader.ts'
-import type { FileRecord, Portion } from '../../../src/batches/input/record.ts'
+import { WrittenCategories } from '../../../../src/engine/index.ts'
+import { newReader } from '../../../../src/jobs/batches/input/new-reader.ts'
+import type { FileRecord, Portion } from '../../../../src/jobs/batches/input/record.ts'
 import {
   craftedParquet,
   DATA_PAGE_V2,
   DICTIONARY_PAGE,
   dataPage,
+  formatTexts,
   numberPage,
   PLAIN,
   RLE_DICTIONARY,
-  textsOf,
   withFooter,
-} from '../../support/batches/crafted-parquet.ts'
+} from '../../../support/batches/crafted-parquet.ts'
 
 const RATE = { name: 'rate' }
 const PURPOSE = { name: 'purpose', type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const
 const GIB = 1024 ** 3
 
-async function portionsOf(file: Buffer): Promise<Portion[]> {
+async function listPortions(file: Buffer): Promise<Portion[]> {
   const reader = newReader('parquet', {
     read: async (from, bytes) => file.subarray(from, from + bytes),
     fileBytes: file.length,
     features: {
-      isNumeric: new Map([
-        ['rate', true],
-        ['purpose', false],
+      categories: new Map([
+        ['rate', null],
+        ['purpose', new WrittenCategories([])],
       ]),
       idField: 'id',
       isStrict: false,
@@ -40,14 +41,16 @@ async function portionsOf(file: Buffer): Promise<Portion[]> {
   return portions
 }
 
-async function recordsOf(file: Buffer): Promise<FileRecord[]> {
-  return (await portionsOf(file)).flatMap(({ records }) => [...records])
+async function readRecords(file: Buffer): Promise<FileRecord[]> {
+  return (await listPortions(file)).flatMap(({ records }) => [...records])
 }
 
 const rates = (values: readonly number[], lie = {}) => [numberPage(values, lie)]
 
 test('a crafted file that tells the truth is read', async () => {
-  const records = await recordsOf(craftedParquet({ element: RATE, rows: 2, pages: rates([1, 2]) }))
+  const records = await readRecords(
+    craftedParquet({ element: RATE, rows: 2, pages: rates([1, 2]) }),
+  )
   expect(records.map(({ applicant }) => applicant)).toEqual([{ rate: 1 }, { rate: 2 }])
 })
 
@@ -124,7 +127,7 @@ test.each([
   '%s in a column is refused, with the place and the reason',
   async (_, order, reason) => {
     const file = craftedParquet({ rows: 1, element: RATE, ...order } as never)
-    await expect(portionsOf(file)).rejects.toMatchObject({
+    await expect(listPortions(file)).rejects.toMatchObject({
       code: 'invalid_file',
       message: `the Parquet file can't be read at row group 1, column "rate": ${reason}`,
     })
@@ -136,7 +139,7 @@ test('a page that unpacks to more than it declares is refused', async () => {
   const pages = [dataPage(body, { count: 1, plain: 8 })]
   const file = craftedParquet({ element: RATE, rows: 1, pages, column: { codec: 'ZSTD' } })
   expect(file.length).toBeLessThan(20_000)
-  await expect(portionsOf(file)).rejects.toMatchObject({ code: 'invalid_file' })
+  await expect(listPortions(file)).rejects.toMatchObject({ code: 'invalid_file' })
 })
 
 test.each([
@@ -145,7 +148,7 @@ test.each([
   ['0 times', { path_in_schema: ['other'] }],
 ])('a column that %s is refused', async (reason, column) => {
   const file = craftedParquet({ element: RATE, rows: 1, pages: rates([1]), column })
-  await expect(portionsOf(file)).rejects.toThrow(reason)
+  await expect(listPortions(file)).rejects.toThrow(reason)
 })
 
 test.each([
@@ -158,7 +161,7 @@ test.each([
     pages: rates([1, 2]),
     file: (metadata) => ({ ...metadata, num_rows: rows }),
   })
-  await expect(portionsOf(file)).rejects.toMatchObject({ code: 'invalid_file', message })
+  await expect(listPortions(file)).rejects.toMatchObject({ code: 'invalid_file', message })
 })
 
 test.each([
@@ -176,7 +179,7 @@ test.each([
       return { ...metadata, num_rows: rows * BigInt(groups), row_groups: all }
     },
   })
-  await expect(portionsOf(file)).rejects.toThrow(reason)
+  await expect(listPortions(file)).rejects.toThrow(reason)
 })
 
 test.each([
@@ -187,7 +190,7 @@ test.each([
   ['a number without an end', [0x15, ...new Array(50).fill(0xff)]],
   ['no end', [0x15, 0x02]],
 ])('metadata with %s are refused', async (_, footer) => {
-  await expect(portionsOf(withFooter(Uint8Array.from(footer)))).rejects.toMatchObject({
+  await expect(listPortions(withFooter(Uint8Array.from(footer)))).rejects.toMatchObject({
     code: 'invalid_file',
     message: expect.stringContaining('metadata'),
   })
@@ -198,7 +201,7 @@ test('a file without its end, or cut off within, is refused', async () => {
   for (let bytes = 0; bytes < file.length; bytes += 7) {
     const parts = [file.subarray(0, bytes), file.subarray(bytes + 7)]
     for (const part of [...parts, Buffer.concat(parts)]) {
-      const error = await portionsOf(part).catch((caught: unknown) => caught)
+      const error = await listPortions(part).catch((caught: unknown) => caught)
       if (!Array.isArray(error)) expect(error).toMatchObject({ code: 'invalid_file' })
     }
   }
@@ -206,7 +209,7 @@ test('a file without its end, or cut off within, is refused', async () => {
 
 /** Rows that name texts of a dictionary, each row by a byte. */
 function dictionaryFile(texts: readonly Buffer[], rows: readonly number[]): Buffer {
-  const body = textsOf(texts)
+  const body = formatTexts(texts)
   const dictionary = {
     header: {
       field_1: DICTIONARY_PAGE,
@@ -231,7 +234,7 @@ function dictionaryFile(texts: readonly Buffer[], rows: readonly number[]): Buff
 // Other bytes would become another text, and so another category: as in a line of CSV.
 test('a text that is not UTF-8 is an error of its row, and a mark stays a character', async () => {
   const texts = [Buffer.from('car'), Buffer.from([0x63, 0xff]), Buffer.from('\uFEFFcar')]
-  const records = await recordsOf(dictionaryFile(texts, [0, 1, 2, 0]))
+  const records = await readRecords(dictionaryFile(texts, [0, 1, 2, 0]))
   expect(records.map(({ applicant, fault }) => [applicant?.['purpose'], fault])).toEqual([
     ['car', null],
     [undefined, 'the column "purpose" of row 2 is not UTF-8'],
@@ -242,9 +245,20 @@ test('a text that is not UTF-8 is an error of its row, and a mark stays a charac
 
 test('texts are cut into chunks by their length, and too long ones are errors', async () => {
   const texts = [Buffer.alloc(700_000, 'a'), Buffer.alloc(1_100_000, 'b'), Buffer.from('c')]
-  const portions = await portionsOf(dictionaryFile(texts, [0, 0, 0, 0, 1, 2, 2, 2]))
+  const portions = await listPortions(dictionaryFile(texts, [0, 0, 0, 0, 1, 2, 2, 2]))
   expect(portions.map(({ records }) => records.length)).toEqual([3, 5])
   const faults = portions.flatMap(({ records }) => [...records].map(({ fault }) => fault))
   expect(faults[4]).toBe('the row has more than 1048576 characters of text')
   expect(faults.filter((fault) => fault === null)).toHaveLength(7)
+})
+
+// "Not a Parquet file" and the text of a JavaScript error helped nobody to write another file.
+test.each([
+  ['is encrypted with its footer', Buffer.from('PARE....\x04\0\0\0PARE'), /is encrypted/],
+  ['has a footer of one byte', withFooter(Uint8Array.of(0)), /the file is damaged: its metadata/],
+])('a file that %s is refused by that name', async (_, file, message) => {
+  await expect(listPortions(file)).rejects.toMatchObject({
+    code: 'invalid_file',
+    message: expect.stringMatching(message),
+  })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type NumberedErasure, RunErasures } from '../../../src/batches/erasures.ts'
+import { type NumberedErasure, RunErasures } from '../../../../src/jobs/batches/erasures.ts'
 
 /** A run of team_1 in a database with these erasures. */
 function running(erasures: NumberedErasure[]) {

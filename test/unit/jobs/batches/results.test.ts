@@ -2,13 +2,13 @@ import { zstdDecompressSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
 import { ByteWriter } from 'hyparquet-writer'
 import { expect, test } from 'vitest'
-import { canJoin, joinParquet } from '../../../src/batches/results/parquet-join.ts'
-import { parquetWriter } from '../../../src/batches/results/parquet-results.ts'
-import { csvCell } from '../../../src/platform/csv-cell.ts'
-import { withFooter } from '../../support/batches/crafted-parquet.ts'
+import { canJoin, joinParquet } from '../../../../src/jobs/batches/results/parquet-join.ts'
+import { parquetWriter } from '../../../../src/jobs/batches/results/parquet-results.ts'
+import { csvCell } from '../../../../src/platform/csv-cell.ts'
+import { withFooter } from '../../../support/batches/crafted-parquet.ts'
 
 /** A part of results with these lines. */
-function partOf(lines: readonly bigint[]): Buffer {
+function readPart(lines: readonly bigint[]): Buffer {
   const bytes = new ByteWriter()
   const schema = [
     { name: 'results', num_children: 1 },
@@ -35,7 +35,7 @@ async function joined(parts: readonly Buffer[]): Promise<Buffer> {
 
 test('parts of results become one file, however long they are', async () => {
   const long = Array.from({ length: 300_000 }, (_, line) => BigInt(line) ** 3n % 1_000_003n)
-  const file = await joined([partOf([1n, 2n]), partOf(long), partOf([4n])])
+  const file = await joined([readPart([1n, 2n]), readPart(long), readPart([4n])])
   const compressors = { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) }
   const rows = await parquetReadObjects({ file: new Uint8Array(file).buffer, compressors })
   expect(rows.map(({ line }) => line)).toEqual([1n, 2n, ...long, 4n])
@@ -48,11 +48,11 @@ test.each([
   ['no metadata', Buffer.from('PAR1')],
   ['metadata of something else', withFooter(Uint8Array.of(0))],
 ])('a part that was exchanged for one with %s is refused', async (_, part) => {
-  await expect(joined([partOf([1n]), part])).rejects.toMatchObject({ code: 'batch_not_found' })
+  await expect(joined([readPart([1n]), part])).rejects.toMatchObject({ code: 'batch_not_found' })
 })
 
 test('results that would have too much metadata for one file are known before', () => {
-  const part = partOf([1n])
+  const part = readPart([1n])
   expect(canJoin(part, 1_000)).toBe(true)
   expect(canJoin(part, 1_000_000)).toBe(false)
 })

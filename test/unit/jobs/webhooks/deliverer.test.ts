@@ -1,13 +1,13 @@
-import { expect, test, vi } from 'vitest'
-import type { SendResult } from '../../../src/webhooks/attempt.ts'
+import { expect, test } from 'vitest'
+import type { SendResult } from '../../../../src/jobs/webhooks/attempt.ts'
 import {
   type AttemptEnd,
   Deliverer,
   type DueDelivery,
-  type DueStore,
-} from '../../../src/webhooks/deliverer.ts'
-import { SecretSealer } from '../../../src/webhooks/secret-sealer.ts'
-import { newSecret } from '../../../src/webhooks/signature.ts'
+} from '../../../../src/jobs/webhooks/deliverer.ts'
+import type { DueStore } from '../../../../src/jobs/webhooks/delivery-store.ts'
+import { SecretSealer } from '../../../../src/jobs/webhooks/secret-sealer.ts'
+import { newSecret } from '../../../../src/jobs/webhooks/signature.ts'
 
 const sealer = new SecretSealer('the secret of the service, long enough', null)
 
@@ -29,7 +29,7 @@ function delivery(attempt: number): DueDelivery {
 }
 
 /** A store with one delivery. */
-class OneDelivery implements DueStore {
+class OneDelivery implements Pick<DueStore, keyof DueStore> {
   readonly ends: AttemptEnd[] = []
   released = 0
   private due: DueDelivery | null
@@ -53,7 +53,7 @@ class OneDelivery implements DueStore {
   }
 }
 
-async function endOf(due: DueDelivery, result: SendResult, random = 0.5) {
+async function findEnd(due: DueDelivery, result: SendResult, random = 0.5) {
   const store = new OneDelivery(due)
   const deliverer = new Deliverer({
     store,
@@ -64,7 +64,7 @@ async function endOf(due: DueDelivery, result: SendResult, random = 0.5) {
     random: () => random,
   })
   deliverer.wake()
-  await vi.waitFor(() => expect(store.ends).toHaveLength(1))
+  await expect.poll(() => store.ends.length).toBe(1)
   await deliverer.close()
   return { end: store.ends[0], counts: deliverer.counts }
 }
@@ -73,7 +73,7 @@ const FAILED = { status: 500, error: 'status 500' }
 
 test('each failure waits as long as its place says, a fifth more or less', async () => {
   const retryMs = async (attempt: number, random: number) =>
-    (await endOf(delivery(attempt), FAILED, random)).end?.retryInMs
+    (await findEnd(delivery(attempt), FAILED, random)).end?.retryInMs
   expect(await retryMs(1, 0.5)).toBe(1_000)
   expect(await retryMs(2, 0.5)).toBe(10_000)
   expect(await retryMs(2, 0)).toBe(8_000)
@@ -81,14 +81,14 @@ test('each failure waits as long as its place says, a fifth more or less', async
 })
 
 test('after its last attempt a delivery is dead', async () => {
-  const { end, counts } = await endOf(delivery(3), FAILED)
+  const { end, counts } = await findEnd(delivery(3), FAILED)
   expect(end).toEqual({ state: 'dead', ...FAILED, retryInMs: 0 })
   expect(counts).toEqual({ delivered: 0, failed: 1, dead: 1 })
 })
 
 test('a secret that can’t be opened is a failure that says what to do', async () => {
   const sealed = { ...delivery(1), sealedWith: 'another' }
-  const { end } = await endOf(sealed, { status: 204, error: null })
+  const { end } = await findEnd(sealed, { status: 204, error: null })
   expect(end).toMatchObject({
     state: 'waiting',
     error: expect.stringContaining('rotate the secret'),

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { NewEvent } from '../../../src/outbox/event.ts'
-import { Notices } from '../../../src/webhooks/notices.ts'
-import { ManualClock } from '../../support/start/manual-clock.ts'
+import type { NewEvent } from '../../../../src/identity/outbox/event.ts'
+import { Notices } from '../../../../src/jobs/webhooks/notices.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
 
 function watched() {
   const events: NewEvent[] = []
@@ -13,7 +13,7 @@ function watched() {
       add: async (event) => void events.push(event),
     },
     clock: new ManualClock(),
-    checkpointOf: async () => ({ size: 0, root: Buffer.alloc(0), note: '' }),
+    readCheckpoint: async () => ({ size: 0, root: Buffer.alloc(0), note: '' }),
     awayMs: () => state.awayMs,
     spoolRefusal: () => state.refusal,
     instance: 'replica/1',
@@ -76,7 +76,7 @@ test('a team with many expiring keys does not keep others waiting', async () => 
       add: async ({ teamId }) => void sentTo.push(teamId),
     },
     clock: new ManualClock(),
-    checkpointOf: () => Promise.reject(new Error('not asked')),
+    readCheckpoint: () => Promise.reject(new Error('not asked')),
     awayMs: () => 0,
     spoolRefusal: () => null,
     instance: 'replica/1',

@@ -1,13 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import {
-  ArchiveLease,
-  type Holding,
-  LeaseLostError,
-  type LeaseStore,
-} from '../../../src/archive/lease.ts'
+import type { LeaseStore } from '../../../../src/log/archive/lease.ts'
+import { ArchiveLease, type Holding, LeaseLostError } from '../../../../src/log/archive/lease.ts'
 
 /** Leases of processes that share a clock. */
-class MemoryLeases implements LeaseStore {
+class MemoryLeases implements Pick<LeaseStore, keyof LeaseStore> {
   private readonly held = new Map<string, string>()
   isAway = false
 

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest'
-import { manifestText } from '../../../src/archive/manifest-text.ts'
-import { fileKeyOf, manifestKeyOf } from '../../../src/archive/names.ts'
-import { ResultSums } from '../../../src/archive/result-sums.ts'
+import { manifestText } from '../../../../src/log/archive/manifest-text.ts'
+import { formatFileKey, formatManifestKey } from '../../../../src/log/archive/names.ts'
+import { ResultSums } from '../../../../src/log/archive/result-sums.ts'
 
 const DAY = Date.parse('2026-11-21T00:00:00Z')
 
 test('files have names that follow from the day alone', () => {
   const name = { dayMs: DAY, kind: 'part', number: 3, generation: 2 } as const
-  expect(fileKeyOf(name)).toBe('dt=2026-11-21/part-00003-g2.parquet')
-  expect(fileKeyOf({ ...name, kind: 'late' })).toBe('dt=2026-11-21/late-00003-g2.parquet')
-  expect(manifestKeyOf(DAY)).toBe('dt=2026-11-21/_manifest.json')
+  expect(formatFileKey(name)).toBe('dt=2026-11-21/part-00003-g2.parquet')
+  expect(formatFileKey({ ...name, kind: 'late' })).toBe('dt=2026-11-21/late-00003-g2.parquet')
+  expect(formatManifestKey(DAY)).toBe('dt=2026-11-21/_manifest.json')
 })
 
 test('the manifest of a day has all that a reader of the files checks', () => {
   const name = { dayMs: DAY, kind: 'part', number: 0, generation: 1 } as const
   const file = {
     name,
-    key: fileKeyOf(name),
+    key: formatFileKey(name),
     rowCount: 5,
     records: 2,
     applicants: 5,
@@ -42,7 +42,7 @@ test('the manifest of a day has all that a reader of the files checks', () => {
   })
 })
 
-const sumOf = (results: readonly (readonly [number | null, number | null])[]) => {
+const computeSum = (results: readonly (readonly [number | null, number | null])[]) => {
   const sums = new ResultSums()
   for (const [score, pd] of results) sums.add(score, pd)
   return String(sums)
@@ -56,8 +56,8 @@ test('sums of results do not depend on their order, and change with each bit', (
     [0.1 + 0.2, null],
     [-12, 0.5],
   ]
-  const sum = sumOf(results)
-  expect(sumOf(results.toReversed())).toBe(sum)
+  const sum = computeSum(results)
+  expect(computeSum(results.toReversed())).toBe(sum)
   const others = [
     results.slice(1),
     [...results, [null, null] as const],
@@ -65,5 +65,5 @@ test('sums of results do not depend on their order, and change with each bit', (
     results.with(0, [0.03, 612.5]),
     results.with(1, [0, null]),
   ]
-  for (const other of others) expect(sumOf(other)).not.toBe(sum)
+  for (const other of others) expect(computeSum(other)).not.toBe(sum)
 })

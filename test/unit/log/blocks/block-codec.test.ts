@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { CompiledModel } from '../../../../src/engine/index.ts'
-import { openBlock } from '../../../../src/score-log/blocks/block-decoder.ts'
-import { BlockEncoder } from '../../../../src/score-log/blocks/block-encoder.ts'
-import { readSums } from '../../../../src/score-log/blocks/block-sums.ts'
+import { openBlock } from '../../../../src/log/blocks/block-decoder.ts'
+import { BlockEncoder } from '../../../../src/log/blocks/block-encoder.ts'
+import { readSums } from '../../../../src/log/blocks/block-sums.ts'
+import { type LoggedRequest, readLoggedRequest } from '../../../../src/log/record/logged-request.ts'
 import { card, plainFeature, sampleApplicants, sampleSpec } from '../../../support/cards/cards.ts'
 import {
   type PayloadModel,
@@ -36,7 +37,7 @@ function restored(payloads: readonly Buffer[], models = KNOWN): Buffer[] {
 
 /** A single score of a sample applicant. */
 function single(applicant: number, order: Partial<PayloadOrder> = {}): Buffer {
-  const results = [CHAMPION.resultOf(APPLICANTS[applicant % APPLICANTS.length] ?? {})]
+  const results = [CHAMPION.makeResult(APPLICANTS[applicant % APPLICANTS.length] ?? {})]
   return recordPayload({ models: [CHAMPION], rows: [{ id: null, results }], ...order })
 }
 
@@ -44,7 +45,7 @@ const double = fc.oneof(
   fc.double(),
   fc.constantFrom(0, -0, 612.5, Number.MAX_VALUE, 5e-324, Number.NaN, 2 ** 53, -(2 ** 53)),
 )
-const resultOf = (features: number, cellMax: number) =>
+const makeResult = (features: number, cellMax: number) =>
   fc.record({
     score: double,
     pd: double,
@@ -89,7 +90,7 @@ const record = fc
           id: fc.oneof(fc.constant(null), double, fc.nat(9_999), fc.string({ unit: 'binary' })),
           results: fc.tuple(
             ...models.map((model, place) => {
-              const some = resultOf(model.features, model.bytesPerCell === 1 ? 255 : 65_535)
+              const some = makeResult(model.features, model.bytesPerCell === 1 ? 255 : 65_535)
               return place === 0 ? some : fc.option(some)
             }),
           ),
@@ -110,6 +111,28 @@ describe('a block', () => {
     )
   })
 
+  // Two ways to the same request: readers take the columns, erasures and merges the record.
+  test('reads a request from its columns as from its restored record', () => {
+    const outcome = (read: () => LoggedRequest) => {
+      try {
+        return JSON.stringify(read())
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    fc.assert(
+      fc.property(fc.array(record, { minLength: 1, maxLength: 12 }), (payloads) => {
+        const block = openBlock(encoded(payloads))
+        for (const [index, payload] of payloads.entries()) {
+          expect(outcome(() => block.request(index, KNOWN))).toEqual(
+            outcome(() => readLoggedRequest(payload, KNOWN)),
+          )
+        }
+      }),
+      { numRuns: 100 },
+    )
+  })
+
   test('restores the scores of a scorecard, which it does not store', () => {
     const payloads = APPLICANTS.slice(0, 200).map((_, index) => single(index))
     expect(restored(payloads)).toEqual(payloads)
@@ -123,7 +146,7 @@ describe('a block', () => {
   })
 
   test('stores a result that differs from its model in the last bit', () => {
-    const result = CHAMPION.resultOf(APPLICANTS[0] ?? {})
+    const result = CHAMPION.makeResult(APPLICANTS[0] ?? {})
     if (result === null) throw new Error('the applicant is not valid')
     const rows = [{ id: null, results: [{ ...result, score: result.score + 2 ** -43 }] }]
     const payloads = [single(0), recordPayload({ models: [CHAMPION], rows })]

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { BlockUpkeep } from '../../../../src/log/blocks/upkeep/block-upkeep.ts'
+import { FailedHours } from '../../../../src/log/blocks/upkeep/failed-hours.ts'
 import { systemClock } from '../../../../src/platform/clock.ts'
-import { BlockUpkeep } from '../../../../src/score-log/blocks/upkeep/block-upkeep.ts'
-import { FailedHours } from '../../../../src/score-log/blocks/upkeep/failed-hours.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -11,8 +11,8 @@ test('merged blocks are deleted also in a round whose merge fails', async () => 
   const upkeep = new BlockUpkeep({
     tables: {
       rollUp: async () => 0,
-      rollUpOlder: async () => 0,
       merge: () => Promise.reject(new Error('the block is damaged')),
+      recheck: async () => undefined,
       dropSuperseded: async () => {
         dropped++
       },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { RollupSums } from '../../../../src/rollups/rollup-sums.ts'
-import { writeSums } from '../../../../src/score-log/blocks/block-sums.ts'
-import { rollupsOf } from '../../../../src/score-log/blocks/upkeep/waiting-sums.ts'
+import { writeSums } from '../../../../src/log/blocks/block-sums.ts'
+import { readRollups } from '../../../../src/log/blocks/upkeep/waiting-sums.ts'
+import { merged, RollupSums } from '../../../../src/log/rollups/rollup-sums.ts'
 
 const HOUR_MS = 3_600_000
 /** The last minute of a day. */
@@ -15,7 +15,7 @@ interface Request {
   readonly score: number
 }
 
-function sumsOf(requests: readonly Request[]): RollupSums {
+function computeSums(requests: readonly Request[]): RollupSums {
   const sums = new RollupSums()
   for (const { deploymentId, scoredAtMs, score } of requests) {
     sums.add(
@@ -26,8 +26,8 @@ function sumsOf(requests: readonly Request[]): RollupSums {
   return sums
 }
 
-const blockOf = (requests: readonly Request[]) => ({
-  sums: writeSums(sumsOf(requests).minuteRollups()),
+const readBlock = (requests: readonly Request[]) => ({
+  sums: writeSums(computeSums(requests).minuteRollups()),
 })
 
 test('minutes of several blocks add up to their hours and days', async () => {
@@ -37,13 +37,15 @@ test('minutes of several blocks add up to their hours and days', async () => {
     score: 512 + n,
   }))
   const blocks = [requests.slice(0, 100), requests.slice(100, 101), requests.slice(101)]
-  const { added, count } = await rollupsOf(blocks.map(blockOf))
+  const { added, count } = await readRollups(blocks.map(readBlock))
   expect(count).toBe(3)
   const byKey = (a: (typeof added)[number], b: (typeof added)[number]) =>
     `${a.deploymentId} ${a.span} ${a.startsAtMs}` < `${b.deploymentId} ${b.span} ${b.startsAtMs}`
       ? -1
       : 1
-  const whole = sumsOf(requests).rollups()
+  const minutes = computeSums(requests).minuteRollups()
+  const hours = merged(minutes, 'hour')
+  const whole = [...minutes, ...hours, ...merged(hours, 'day')]
   expect(whole.filter(({ span }) => span === 'day')).toHaveLength(6)
   const facts = ({ rollup, ...key }: (typeof added)[number]) => {
     const { scoreAvg, pdAvg, latencyAvgMs, ...exact } = rollup
@@ -54,7 +56,7 @@ test('minutes of several blocks add up to their hours and days', async () => {
 
 test('a round takes whole blocks, and no more once it has minutes enough', async () => {
   const blocks = ['a', 'b', 'c'].map((name) =>
-    blockOf(
+    readBlock(
       Array.from({ length: MINUTES_MAX / 2 }, (_, n) => ({
         deploymentId: `dep_${name}${n}`,
         scoredAtMs: START_MS,
@@ -62,7 +64,7 @@ test('a round takes whole blocks, and no more once it has minutes enough', async
       })),
     ),
   )
-  const { added, count } = await rollupsOf(blocks)
+  const { added, count } = await readRollups(blocks)
   expect(count).toBe(2)
   expect(added).toHaveLength(3 * MINUTES_MAX)
   expect(added.some(({ deploymentId }) => deploymentId.startsWith('dep_c'))).toBe(false)

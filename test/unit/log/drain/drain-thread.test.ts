@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module'
 import threads from 'node:worker_threads'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { DrainThread } from '../../../../src/score-log/drain/drain-thread.ts'
+import { DrainThread } from '../../../../src/log/drain/drain-thread.ts'
 
 const RANGE = {
   directory: 'a',
@@ -38,7 +38,6 @@ test('a thread that fails to start is reported, and drains nothing', async () =>
   const onCrash = vi.fn()
   const thread = new DrainThread({
     databaseUrl: 'postgres://localhost/none',
-    writer: 'writer',
     isAwaited: false,
     onCrash,
     onSilent: () => undefined,
@@ -55,7 +54,6 @@ test('the thread starts with the first record, or at once where answers wait for
   const refused = refuseThreads(new Error('no thread left'))
   const options = {
     databaseUrl: 'postgres://localhost/none',
-    writer: 'writer',
     onCrash: () => undefined,
     onSilent: () => undefined,
   }

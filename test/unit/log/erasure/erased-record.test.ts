@@ -1,15 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { withoutReferences } from '../../../../src/score-log/erasure/erased-record.ts'
+import { withoutReferences } from '../../../../src/log/erasure/erased-record.ts'
 import { type PayloadModel, recordPayload } from '../../../support/score-log/record-payloads.ts'
-import { scoreRecord } from '../../../support/score-log/records.ts'
 
 const AT = Date.parse('2026-03-04T10:59:30.250Z')
 const MODELS: readonly PayloadModel[] = [
   { modelId: 'mod_1', challengerId: null, features: 3, bytesPerCell: 1 },
   { modelId: 'mod_2', challengerId: 'ch_2', features: 2, bytesPerCell: 2 },
 ]
-const resultOf = (features: number) => ({
+const makeResult = (features: number) => ({
   score: 612.5,
   pd: 0.1,
   grade: 0,
@@ -39,12 +38,12 @@ function batch(
     requestId: 'req_1',
     rows: given.map(({ id: recordId, isFailed }) => ({
       id: recordId,
-      results: [resultOf(3), isFailed ? null : resultOf(2)],
+      results: [makeResult(3), isFailed ? null : makeResult(2)],
     })),
   })
 }
 
-describe('a record of version 4', () => {
+describe('a record', () => {
   test('in a batch the record ids with the reference become null, and nothing else changes', () => {
     fc.assert(
       fc.property(rows, fc.constantFrom('team_1', 'team_2'), (given, teamId) => {
@@ -67,37 +66,12 @@ describe('a record of version 4', () => {
         scoredAtMs: AT,
         requestId: 'req_1',
         reference,
-        rows: [{ id: null, results: [resultOf(3), null] }],
+        rows: [{ id: null, results: [makeResult(3), null] }],
       })
     const without = (payload: Buffer) => withoutReferences(payload, ofTeam(['A-1']))
     expect(without(single('A-1'))).toEqual({ payload: single(''), places: 1 })
     for (const other of [single('A-11'), single(''), single('A-1', 'team_2')]) {
       expect(without(other)).toEqual({ payload: other, places: 0 })
     }
-  })
-})
-
-describe('a record of version 3', () => {
-  const record = (recordIds: readonly (string | number | null)[], isBatch = true) =>
-    scoreRecord({
-      scoredAtMs: AT,
-      requestId: 'req_1',
-      isBatch,
-      recordIds,
-      grade: 'a "[17,[" grade',
-      scores: [recordIds.map((_, n) => 17 + n), recordIds.map(() => 17)],
-    }).payload
-
-  test('the record ids with the reference become null, and nothing else changes', () => {
-    fc.assert(
-      fc.property(fc.array(id, { minLength: 1, maxLength: 6 }), (ids) => {
-        const erased = ['A-1', '17', '[17,', '"']
-        const isHit = (one: string | number | null) => one !== null && erased.includes(String(one))
-        const { payload, places } = withoutReferences(record(ids), ofTeam(erased))
-        const expected = ids.map((one) => (isHit(one) ? null : one))
-        expect(payload.toString()).toBe(record(expected).toString())
-        expect(places).toBe(ids.filter(isHit).length)
-      }),
-    )
   })
 })

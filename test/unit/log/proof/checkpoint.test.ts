@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CheckpointSigner } from '../../../../src/score-log/proof/checkpoint.ts'
+import { CheckpointSigner } from '../../../../src/log/proof/checkpoint.ts'
 
 const STATE = { origin: 'scoreline/team_1', size: 7, root: Buffer.alloc(32, 1) }
 const former = 'the secret before, long enough for all'

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { leafTextOf } from '../../../../src/score-log/proof/leaves.ts'
+import { formatLeafText } from '../../../../src/log/proof/leaves.ts'
 import { type PayloadRow, recordPayload } from '../../../support/score-log/record-payloads.ts'
-import { treesOf } from '../../../support/score-log/trees.ts'
+import { readTrees } from '../../../support/score-log/trees.ts'
 
 const NONE = 0xffff_ffff
 const CHAMPION = { modelId: 'mod_1', challengerId: null, features: 3, bytesPerCell: 1 } as const
@@ -76,7 +76,7 @@ const sha256 = (...parts: (Buffer | string)[]) =>
 
 // Proofs that were given out must stay valid: not one byte of a leaf may change.
 test('the leaf of each applicant is the JSON of what was answered', () => {
-  expect(ROWS.map((_, index) => leafTextOf(payload, index))).toEqual(ROWS.map(expectedLeaf))
+  expect(ROWS.map((_, index) => formatLeafText(payload, index))).toEqual(ROWS.map(expectedLeaf))
 })
 
 test('cells, indexes and latencies of any number of digits are written whole', () => {
@@ -91,7 +91,7 @@ test('cells, indexes and latencies of any number of digits are written whole', (
   for (const latencyUs of [0, 10, 4_294_967_295]) {
     const record = recordPayload({ models, rows, latencyUs, isBatch: true })
     for (const index of [0, 9, 10, 99, 100]) {
-      const leaf = JSON.parse(leafTextOf(record, index))
+      const leaf = JSON.parse(formatLeafText(record, index))
       expect(leaf.results.map(({ cells }: { cells: number[] }) => cells)).toEqual([narrow, wide])
       expect(leaf).toMatchObject({ record_index: index, records: 101, latency_us: latencyUs })
     }
@@ -104,17 +104,17 @@ test('the tree of a block holds the leaves in the order of time', () => {
   const first = recordPayload({ models: [CHAMPION], rows: [one], scoredAtMs: 2 })
   const other = recordPayload({ models: [CHAMPION], rows: [one], scoredAtMs: 3, teamId: 'a' })
   const [a = Buffer.of(), b = Buffer.of(), c = Buffer.of(), d = Buffer.of()] = [
-    leafTextOf(first, 0),
+    formatLeafText(first, 0),
     ...ROWS.map(expectedLeaf),
   ].map((leaf) => sha256(Buffer.of(0), leaf))
   const node = Buffer.of(1)
-  expect(treesOf([payload, older, other, first])).toEqual([
-    { teamId: 'a', size: 1, root: sha256(Buffer.of(0), leafTextOf(other, 0)) },
+  expect(readTrees([payload, older, other, first])).toEqual([
+    { teamId: 'a', size: 1, root: sha256(Buffer.of(0), formatLeafText(other, 0)) },
     { teamId: 'team_1', size: 4, root: sha256(node, sha256(node, a, b), sha256(node, c, d)) },
   ])
 })
 
 test('a record that is cut off, or longer than its rows, has no leaves', () => {
-  expect(() => treesOf([payload.subarray(0, -1)])).toThrow(RangeError)
-  expect(() => treesOf([Buffer.concat([payload, Buffer.of(0)])])).toThrow('longer')
+  expect(() => readTrees([payload.subarray(0, -1)])).toThrow(RangeError)
+  expect(() => readTrees([Buffer.concat([payload, Buffer.of(0)])])).toThrow('longer')
 })

@@ -2,21 +2,22 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { LogTree, type TreeStore } from '../../../../src/score-log/proof/log-tree.ts'
+import { DamagedTree, LogTree } from '../../../../src/log/proof/log-tree.ts'
 import {
+  computeRoot,
   consistencyRanges,
   inclusionRanges,
   type LeafRange,
   leafHash,
   rootInPlace,
-  rootOf,
   TreeEdge,
   type TreeNode,
-} from '../../../../src/score-log/proof/merkle.ts'
+} from '../../../../src/log/proof/merkle.ts'
+import type { TreeStore } from '../../../../src/log/proof/tree-store.ts'
 
 /** The roots of these parts. */
-const hashesOf = (leaves: readonly Buffer[], ranges: readonly LeafRange[]) =>
-  ranges.map((range) => rootOf(leaves, range))
+const computeHashes = (leaves: readonly Buffer[], ranges: readonly LeafRange[]) =>
+  ranges.map((range) => computeRoot(leaves, range))
 
 /** Computed by another implementation, see PROVENANCE.md beside the file. */
 const REFERENCE: readonly {
@@ -28,7 +29,7 @@ const REFERENCE: readonly {
   readonly consistency: string
 }[] = JSON.parse(readFileSync('test/fixtures/merkle/reference.json', 'utf8'))
 
-const leavesOf = (count: number) =>
+const readLeaves = (count: number) =>
   Array.from({ length: count }, (_, index) => leafHash(Buffer.of(index % 256, index >> 8)))
 const oneByteLeaves = (count: number) =>
   Array.from({ length: count }, (_, index) => leafHash(Buffer.of(index)))
@@ -37,8 +38,8 @@ const digest = (hashes: readonly Buffer[]) =>
 
 test('a root in place is that of the recursive definition, for every size', () => {
   for (let size = 0; size <= 300; size++) {
-    const leaves = leavesOf(size)
-    expect(rootInPlace(Buffer.concat(leaves))).toEqual(rootOf(leaves))
+    const leaves = readLeaves(size)
+    expect(rootInPlace(Buffer.concat(leaves))).toEqual(computeRoot(leaves))
   }
 })
 
@@ -63,7 +64,8 @@ function storedTree(roots: readonly Buffer[]) {
       return found
     },
   }
-  return { edge, tree: () => new LogTree(store as TreeStore, 1), reads: () => reads }
+  const tree = () => new LogTree(store as TreeStore, 'team_1', { treeId: 1, edge })
+  return { edge, nodes, tree, reads: () => reads }
 }
 
 describe('for every size to 64', () => {
@@ -71,10 +73,14 @@ describe('for every size to 64', () => {
     expect(REFERENCE.length).toBe(64)
     for (const { n, root, inclusion, consistency } of REFERENCE) {
       const leaves = oneByteLeaves(n)
-      expect(rootOf(leaves).toString('hex')).toBe(root)
-      const all = leaves.flatMap((_, index) => hashesOf(leaves, inclusionRanges(index, [0, n])))
+      expect(computeRoot(leaves).toString('hex')).toBe(root)
+      const all = leaves.flatMap((_, index) =>
+        computeHashes(leaves, inclusionRanges(index, [0, n])),
+      )
       expect(digest(all), `inclusion in ${n}`).toBe(inclusion)
-      const older = leaves.flatMap((_, index) => hashesOf(leaves, consistencyRanges(index + 1, n)))
+      const older = leaves.flatMap((_, index) =>
+        computeHashes(leaves, consistencyRanges(index + 1, n)),
+      )
       expect(digest(older), `consistency with ${n}`).toBe(consistency)
     }
   })
@@ -87,7 +93,7 @@ test('the tree of the known leaves has the known roots', () => {
     ...['', '00', '10', '2021', '3031', '40414243', '5051525354555657'],
     '606162636465666768696a6b6c6d6e6f',
   ].map((hex) => leafHash(Buffer.from(hex, 'hex')))
-  const roots = [0, 1, 2, 3, 8].map((size) => rootOf(leaves.slice(0, size)).toString('hex'))
+  const roots = [0, 1, 2, 3, 8].map((size) => computeRoot(leaves.slice(0, size)).toString('hex'))
   expect(roots).toEqual([
     'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
     '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
@@ -98,10 +104,10 @@ test('the tree of the known leaves has the known roots', () => {
 })
 
 test('the right edge gives the root of every size, also from its bytes', () => {
-  const leaves = leavesOf(600)
+  const leaves = readLeaves(600)
   let edge = new TreeEdge()
   for (const [index, leaf] of leaves.entries()) {
-    expect(edge.root).toEqual(rootOf(leaves, [0, index]))
+    expect(edge.root).toEqual(computeRoot(leaves, [0, index]))
     edge.add(leaf)
     edge = new TreeEdge(edge.size, edge.bytes)
   }
@@ -111,10 +117,10 @@ test('a stored tree gives the proofs of the whole tree, and reads few nodes', as
   const roots = Array.from({ length: 70_000 }, (_, index) => Buffer.from(`block ${index}`))
   const leaves = roots.map(leafHash)
   const { edge, tree, reads } = storedTree(roots)
-  expect(edge.root).toEqual(rootOf(leaves))
+  expect(edge.root).toEqual(computeRoot(leaves))
   for (const index of [0, 255, 256, 65_535, 65_536, 69_999]) {
-    const path = await tree().inclusion(index, leaves.length)
-    expect(path).toEqual(hashesOf(leaves, inclusionRanges(index, [0, leaves.length])))
+    const path = await tree().inclusion(index, roots[index] ?? Buffer.alloc(0))
+    expect(path).toEqual(computeHashes(leaves, inclusionRanges(index, [0, leaves.length])))
   }
   expect(reads()).toBeLessThanOrEqual(6 * 6)
 })
@@ -127,8 +133,46 @@ test('a stored tree gives proofs of consistency between any sizes', async () => 
     fc.asyncProperty(fc.integer({ min: 1, max: 1_000 }), fc.nat(1_000), async (one, other) => {
       const [from, to] = [Math.min(one, Math.max(1, other)), Math.max(one, other)]
       const path = await tree().consistency(from, to)
-      expect(path).toEqual(hashesOf(leaves, consistencyRanges(from, to)))
+      expect(path).toEqual(computeHashes(leaves, consistencyRanges(from, to)))
     }),
     { numRuns: 60 },
   )
+})
+
+// A proof over damaged nodes says that a log was changed which was not.
+test('a flipped bit of a stored node is never in a proof', async () => {
+  const roots = Array.from({ length: 700 }, (_, index) => leafHash(Buffer.from(`block ${index}`)))
+  const leaves = roots.map(leafHash)
+  const { nodes, tree } = storedTree(roots)
+  const names = [...nodes.keys()]
+  let refusals = 0
+  const sound = async (proof: Promise<unknown>, expected: unknown) => {
+    const found = await proof.catch((error: unknown) => error)
+    if (found instanceof DamagedTree) refusals++
+    else expect(found).toEqual(expected)
+  }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...names),
+      fc.nat(255),
+      fc.integer({ min: 1, max: 700 }),
+      fc.integer({ min: 1, max: 700 }),
+      async (name, bit, one, other) => {
+        const hash = nodes.get(name) ?? Buffer.alloc(0)
+        const flipped = Buffer.from(hash)
+        flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+        nodes.set(name, flipped)
+        const [from, to] = [Math.min(one, other), Math.max(one, other)]
+        await sound(
+          tree().consistency(from, to),
+          computeHashes(leaves, consistencyRanges(from, to)),
+        )
+        const path = computeHashes(leaves, inclusionRanges(one - 1, [0, leaves.length]))
+        await sound(tree().inclusion(one - 1, roots[one - 1] ?? hash), path)
+        nodes.set(name, hash)
+      },
+    ),
+    { numRuns: 200 },
+  )
+  expect(refusals).toBeGreaterThan(50)
 })

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { CheckpointSigner, type TreeState } from '../../../src/score-log/proof/checkpoint.ts'
+import { CheckpointSigner, type TreeState } from '../../../../src/log/proof/checkpoint.ts'
 import {
+  computeRoot,
   consistencyRanges,
   inclusionRanges,
   type LeafRange,
   leafHash,
-  rootOf,
-} from '../../../src/score-log/proof/merkle.ts'
+} from '../../../../src/log/proof/merkle.ts'
 
 const SIZES = Array.from({ length: 64 }, (_, index) => index + 1)
 const ORIGIN = 'scoreline/team_1'
@@ -32,30 +32,30 @@ async function offlineVerifier(): Promise<Verifier> {
 }
 
 const verifier = await offlineVerifier()
-const leafOf = (index: number) => Buffer.from(`{"record":${index}}`)
-const BLOCK_LEAVES = SIZES.map((_, index) => leafHash(leafOf(index)))
+const readLeaf = (index: number) => Buffer.from(`{"record":${index}}`)
+const BLOCK_LEAVES = SIZES.map((_, index) => leafHash(readLeaf(index)))
 
-const pathOf = (leaves: readonly Buffer[], ranges: readonly LeafRange[]) =>
-  ranges.map((range) => rootOf(leaves, range).toString('hex'))
+const formatPath = (leaves: readonly Buffer[], ranges: readonly LeafRange[]) =>
+  ranges.map((range) => computeRoot(leaves, range).toString('hex'))
 
 /** A block with `size` leaves, and a tree with as many blocks like it. */
 const LOGS = SIZES.map((size) => {
   const block = BLOCK_LEAVES.slice(0, size)
-  const tree = block.map(() => leafHash(rootOf(block)))
-  const checkpoint = signer.checkpoint({ origin: ORIGIN, size, root: rootOf(tree) })
+  const tree = block.map(() => leafHash(computeRoot(block)))
+  const checkpoint = signer.checkpoint({ origin: ORIGIN, size, root: computeRoot(tree) })
   return { block, tree, checkpoint }
 })
 
 /** The answer for a leaf of the block with the same place in the tree. */
-function proofOf(index: number, size: number) {
+function readProof(index: number, size: number) {
   const log = LOGS[size - 1]
   if (log === undefined) throw new Error('there is no such log')
   const { block, tree, checkpoint } = log
   const ranges = inclusionRanges(index, [0, size])
   return {
-    leaf: leafOf(index).toString('base64'),
-    block: { sequence: index, index, size, path: pathOf(block, ranges) },
-    tree: { index, size, path: pathOf(tree, ranges) },
+    leaf: readLeaf(index).toString('base64'),
+    block: { sequence: index, index, size, path: formatPath(block, ranges) },
+    tree: { index, size, path: formatPath(tree, ranges) },
     checkpoint,
   }
 }
@@ -72,24 +72,24 @@ const isProved = (proof: object): boolean => {
 test('the verifier for auditors accepts each proof of each tree to 64 leaves', () => {
   for (const size of SIZES) {
     for (let index = 0; index < size; index++) {
-      expect(verifier.checkProof(proofOf(index, size), KEY)).toContain(`"record": ${index}`)
+      expect(verifier.checkProof(readProof(index, size), KEY)).toContain(`"record": ${index}`)
     }
   }
 })
 
 test('it finds that each of these trees began as each smaller one', () => {
-  const stateOf = (size: number) => ({
+  const readState = (size: number) => ({
     origin: ORIGIN,
     size,
-    root: rootOf(BLOCK_LEAVES, [0, size]),
+    root: computeRoot(BLOCK_LEAVES, [0, size]),
   })
   for (const to of SIZES) {
     for (let from = 1; from <= to; from++) {
-      const path = consistencyRanges(from, to).map((range) => rootOf(BLOCK_LEAVES, range))
-      const [older, newer] = [stateOf(from), stateOf(to)]
+      const path = consistencyRanges(from, to).map((range) => computeRoot(BLOCK_LEAVES, range))
+      const [older, newer] = [readState(from), readState(to)]
       verifier.checkConsistency(older, newer, path)
       for (const wrong of [
-        { ...older, root: rootOf(BLOCK_LEAVES, [0, 65 - from]) },
+        { ...older, root: computeRoot(BLOCK_LEAVES, [0, 65 - from]) },
         { ...older, root: Buffer.alloc(32) },
       ]) {
         if (wrong.root.equals(older.root)) continue
@@ -111,7 +111,7 @@ function* flipped(text: string): Generator<string> {
 
 // Base64 has bits that no byte has, and a note has bytes that are in no signature.
 test('one flipped bit anywhere in leaf, path or note is found', () => {
-  const proof = proofOf(1, 3)
+  const proof = readProof(1, 3)
   expect(isProved(proof)).toBe(true)
   for (const leaf of flipped(proof.leaf)) expect(isProved({ ...proof, leaf }), leaf).toBe(false)
   for (const checkpoint of flipped(proof.checkpoint)) {
@@ -128,7 +128,7 @@ test('one flipped bit anywhere in leaf, path or note is found', () => {
 })
 
 test('the service refuses a note of its own with one flipped bit', () => {
-  const { checkpoint } = proofOf(1, 3)
+  const { checkpoint } = readProof(1, 3)
   expect(signer.read(checkpoint)).not.toBeNull()
   for (const changed of flipped(checkpoint)) expect(signer.read(changed), changed).toBeNull()
 })

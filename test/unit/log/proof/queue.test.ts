@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { UserCaller } from '../../../src/access/caller.ts'
-import { AppError } from '../../../src/errors.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { ProofService } from '../../../src/proof/service.ts'
+import { AppError } from '../../../../src/errors.ts'
+import type { UserCaller } from '../../../../src/http/access/caller.ts'
+import { ProofService } from '../../../../src/log/proof/service.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
 
 const CALLER: UserCaller = { kind: 'user', userId: 'usr_1', teamId: 'team_1', role: 'viewer' }
 

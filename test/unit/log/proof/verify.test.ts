@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
-import { verifyLog } from '../../../src/proof/verify.ts'
-import { FactsChain, type TreeLeaf } from '../../../src/score-log/proof/facts-chain.ts'
-import type { TreeStore } from '../../../src/score-log/proof/log-tree.ts'
-import { leafHash, TreeEdge } from '../../../src/score-log/proof/merkle.ts'
+import { FactsChain, type TreeLeaf } from '../../../../src/log/proof/facts-chain.ts'
+import { leafHash, TreeEdge } from '../../../../src/log/proof/merkle.ts'
+import type { Trees } from '../../../../src/log/proof/tree-store.ts'
+import { verifyLog } from '../../../../src/log/proof/verify.ts'
 
 const TEAM = 'team_1'
 /** Two full parts of the stored level above the leaves, and some more. */
 const LEAVES = 600
 
 /** A tree whose records have left, as its drain has stored it. */
-class StoredTree implements TreeStore {
+class StoredTree implements Trees {
   readonly stored = new Map<string, Buffer>()
   private readonly leafRows: TreeLeaf[] = []
   private readonly edge = new TreeEdge()
-  private readonly chain = FactsChain.begin(TEAM, null)
+  private readonly chain = FactsChain.begin(TEAM)
   edgeBytes: Buffer
 
   constructor() {
@@ -31,8 +31,8 @@ class StoredTree implements TreeStore {
   }
 
   async head() {
-    const facts = { size: LEAVES, hash: this.chain.hash, untracedUntilMs: null }
-    return { treeId: 1, edge: new TreeEdge(LEAVES, this.edgeBytes), facts }
+    const edge = new TreeEdge(LEAVES, this.edgeBytes)
+    return { treeId: 1, edge, facts: this.chain.hash, isSound: true }
   }
 
   async nodes(_treeId: number, level: number, first: number, count: number) {
@@ -61,8 +61,8 @@ beforeEach(() => {
 const findings = async () => {
   const none = { async *[Symbol.asyncIterator]() {} }
   const { findings } = await verifyLog({
-    blocks: { blocksAt: () => none, blocksIn: () => none },
-    index: { indexOf: async () => null },
+    blocks: { blocksIn: () => none },
+    index: { findIndex: async () => null },
     models: { compiled: async () => new Map() },
     trees: tree,
     teamId: TEAM,

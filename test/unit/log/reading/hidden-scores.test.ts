@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Caller } from '../../../src/access/caller.ts'
-import { systemClock } from '../../../src/platform/clock.ts'
-import { ScoreReadingService } from '../../../src/reading/service.ts'
+import type { Caller } from '../../../../src/http/access/caller.ts'
+import { ScoreReadingService } from '../../../../src/log/reading/service.ts'
+import { systemClock } from '../../../../src/platform/clock.ts'
 
 const HIDDEN = 2_500
 const DEPLOYMENT = 'dep_0000000000000000000000'
@@ -25,7 +25,7 @@ test('a search passes over a bounded number of scores that the key does not see'
     } as never,
     models: {} as never,
     store: {
-      environmentsOf: async () => {
+      findEnvironments: async () => {
         asked++
         return new Map([[DEPLOYMENT, 'production' as const]])
       },

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { checkSpec, compileModel } from '../../../src/engine/index.ts'
-import { unequalResult } from '../../../src/reading/recompute.ts'
-import { readLoggedRequest } from '../../../src/score-log/record/logged-request.ts'
-import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
+import { checkSpec, compileModel } from '../../../../src/engine/index.ts'
+import { unequalResult } from '../../../../src/log/reading/recompute.ts'
+import { readLoggedRequest } from '../../../../src/log/record/logged-request.ts'
+import { sampleApplicants, sampleSpec } from '../../../support/cards/cards.ts'
 import {
   type PayloadResult,
   recordPayload,
   testModel,
-} from '../../support/score-log/record-payloads.ts'
+} from '../../../support/score-log/record-payloads.ts'
 
 const CARD = testModel(sampleSpec(), 'mod_1')
 const check = checkSpec(sampleSpec())
@@ -21,9 +21,9 @@ const STORED = {
 }
 const RESULTS = sampleApplicants()
   .slice(0, 20)
-  .map(({ applicant }) => CARD.resultOf(applicant) as PayloadResult)
+  .map(({ applicant }) => CARD.makeResult(applicant) as PayloadResult)
 
-function unequalOf(results: readonly PayloadResult[], card = true) {
+function readUnequal(results: readonly PayloadResult[], card = true) {
   const rows = results.map((result, id) => ({ id, results: [result] }))
   const payload = recordPayload({ models: [CARD], rows, isBatch: true, requestId: 'req_1' })
   const models = new Map([['mod_1', card ? STORED : { ...STORED, card: null }]])
@@ -33,7 +33,7 @@ function unequalOf(results: readonly PayloadResult[], card = true) {
 
 describe('recomputing what is read', () => {
   test('results that follow from their bins are equal', () => {
-    expect(unequalOf(RESULTS)).toBeNull()
+    expect(readUnequal(RESULTS)).toBeNull()
   })
 
   // Points that do not add up to the score would be shown to an auditor as its reasons.
@@ -45,7 +45,7 @@ describe('recomputing what is read', () => {
     ['bin that the feature lacks', { cells: (RESULTS[7]?.cells ?? []).map(() => 250) }],
   ])('a %s that is another is reported with its record', (_name, other) => {
     const results = RESULTS.map((result, at) => (at === 7 ? { ...result, ...other } : result))
-    expect(unequalOf(results)).toEqual({ requestId: 'req_1', modelId: 'mod_1', record: 7 })
-    expect(unequalOf(results, false)).toBeNull()
+    expect(readUnequal(results)).toEqual({ requestId: 'req_1', modelId: 'mod_1', record: 7 })
+    expect(readUnequal(results, false)).toBeNull()
   })
 })

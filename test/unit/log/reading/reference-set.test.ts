@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
-import { ReferenceSet } from '../../../../src/score-log/reading/reference-set.ts'
-import { TooManyReferencesError } from '../../../../src/score-log/reading/reference-table.ts'
-import { mixed, TextHash } from '../../../../src/score-log/reading/text-hash.ts'
+import { ReferenceSet, TooManyReferencesError } from '../../../../src/log/reading/reference-set.ts'
+import { mixed, TextHash } from '../../../../src/log/reading/text-hash.ts'
 
 /** Both halves of the hash of a text. */
-function halvesOf(hash: TextHash): [high: number, low: number] {
+function readHalves(hash: TextHash): [high: number, low: number] {
   const high = mixed(hash.high) | 0
   return [high, mixed(hash.low ^ high) | 0 || 1]
 }
@@ -15,7 +14,7 @@ test('a set keeps many references apart, forgets them, and refuses more than its
   const hash = new TextHash()
   const add = (text: string) => {
     hash.ofText(text)
-    return set.add(...halvesOf(hash))
+    return set.add(...readHalves(hash))
   }
   const added = (step: number) => {
     let count = 0
@@ -38,10 +37,10 @@ test('a hash is that of the text, whatever form it comes in, and differs from th
   }
   for (const text of texts) {
     hash.ofText(text)
-    const halves = halvesOf(hash).join()
+    const halves = readHalves(hash).join()
     const bytes = Buffer.from(`[${text}]`)
     hash.ofUtf8(bytes, 1, bytes.length - 1)
-    expect([text, halvesOf(hash).join()]).toEqual([text, halves])
+    expect([text, readHalves(hash).join()]).toEqual([text, halves])
     expect([text, seen.get(halves)]).toEqual([text, undefined])
     seen.set(halves, text)
   }
@@ -53,7 +52,7 @@ test('each half of the hashes of numbered texts is as good as random', () => {
   const halves: [Set<number>, Set<number>] = [new Set(), new Set()]
   for (let n = 0; n < 200_000; n++) {
     hash.ofText(`A-${n}`)
-    const [high, low] = halvesOf(hash)
+    const [high, low] = readHalves(hash)
     halves[0].add(high)
     halves[1].add(low)
   }

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { ScanQueue, untilAborted } from '../../../../src/score-log/reading/scan-queue.ts'
+import { ScanQueue, untilAborted } from '../../../../src/log/reading/scan-queue.ts'
 
 /** A scan that ends when it is told to. */
-function scanOf(queue: ScanQueue, teamId: string, name: string, begun: string[]) {
+function readScan(queue: ScanQueue, teamId: string, name: string, begun: string[]) {
   const open = Promise.withResolvers<string>()
   const done = queue
     .run(teamId, () => {
@@ -19,7 +19,7 @@ test('teams take turns, however many scans one of them wants', async () => {
   const queue = new ScanQueue()
   const begun: string[] = []
   const wanted = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']
-  const scans = wanted.map((name) => scanOf(queue, name.charAt(0), name, begun))
+  const scans = wanted.map((name) => readScan(queue, name.charAt(0), name, begun))
   for (const { end } of scans) end()
   expect(await Promise.all(scans.map(({ done }) => done))).toEqual(wanted)
   expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2'])
@@ -48,16 +48,16 @@ test('one scan runs at a time, and a scan that fails gives way to the next', asy
 test('a team beyond its bound is refused, and others still find a place', async () => {
   const queue = new ScanQueue({ ofTeamMax: 2, waitingMax: 3 })
   const begun: string[] = []
-  const first = scanOf(queue, 'a', 'a1', begun)
-  const second = scanOf(queue, 'a', 'a2', begun)
-  expect(await scanOf(queue, 'a', 'a3', begun).done).toBe('unavailable')
-  const other = scanOf(queue, 'b', 'b1', begun)
-  const last = scanOf(queue, 'c', 'c1', begun)
-  expect(await scanOf(queue, 'd', 'd1', begun).done).toBe('unavailable')
+  const first = readScan(queue, 'a', 'a1', begun)
+  const second = readScan(queue, 'a', 'a2', begun)
+  expect(await readScan(queue, 'a', 'a3', begun).done).toBe('unavailable')
+  const other = readScan(queue, 'b', 'b1', begun)
+  const last = readScan(queue, 'c', 'c1', begun)
+  expect(await readScan(queue, 'd', 'd1', begun).done).toBe('unavailable')
   for (const { end } of [first, second, other, last]) end()
   const open = [first, second, other, last].map(({ done }) => done)
   expect(await Promise.all(open)).toEqual(['a1', 'a2', 'b1', 'c1'])
-  const again = scanOf(queue, 'a', 'a4', begun)
+  const again = readScan(queue, 'a', 'a4', begun)
   again.end()
   expect(await again.done).toBe('a4')
 })
@@ -65,11 +65,11 @@ test('a team beyond its bound is refused, and others still find a place', async 
 test('a scan that waits too long is refused, and takes no place any more', async () => {
   const queue = new ScanQueue({ ofTeamMax: 1, waitMsMax: 5 })
   const begun: string[] = []
-  const first = scanOf(queue, 'a', 'a1', begun)
-  expect(await scanOf(queue, 'b', 'b1', begun).done).toBe('unavailable')
+  const first = readScan(queue, 'a', 'a1', begun)
+  expect(await readScan(queue, 'b', 'b1', begun).done).toBe('unavailable')
   first.end()
   await first.done
-  const again = scanOf(queue, 'b', 'b2', begun)
+  const again = readScan(queue, 'b', 'b2', begun)
   again.end()
   expect(await again.done).toBe('b2')
   expect(begun).toEqual(['a1', 'b2'])

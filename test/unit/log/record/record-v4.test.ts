@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { compileModel } from '../../../../src/engine/index.ts'
-import { readLoggedRequest } from '../../../../src/score-log/record/logged-request.ts'
-import { isRecordV4, readRecord } from '../../../../src/score-log/record/record.ts'
-import { readHeadV4, readRowsV4 } from '../../../../src/score-log/record/record-v4.ts'
+import { readLoggedRequest } from '../../../../src/log/record/logged-request.ts'
+import { readHeadV4, readRecordV4, readRowsV4 } from '../../../../src/log/record/record-v4.ts'
 import { card, plainFeature } from '../../../support/cards/cards.ts'
 
 const u8 = (value: number) => Buffer.from([value])
@@ -101,8 +100,8 @@ test('a grade of a model that is not at hand is refused, not left out', () => {
 })
 
 function readWhole(payload: Buffer): void {
-  const record = readRecord(payload)
-  if (isRecordV4(record)) readRowsV4(record, readHeadV4(record.headBytes))
+  const record = readRecordV4(payload)
+  readRowsV4(record, readHeadV4(record.headBytes))
 }
 
 // A record that can't be read is set aside with the reason; what it holds stays out of the reason.

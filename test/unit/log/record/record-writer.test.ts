@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest'
-import {
-  type LoggedRequest,
-  readLoggedRequest,
-} from '../../../../src/score-log/record/logged-request.ts'
-import { PreparedHead } from '../../../../src/score-log/record/prepared-head.ts'
-import { RecordWriter } from '../../../../src/score-log/record/record-writer.ts'
-import { FRAME_HEADER_BYTES, scanFrames } from '../../../../src/score-log/spool/frames.ts'
+import { type LoggedRequest, readLoggedRequest } from '../../../../src/log/record/logged-request.ts'
+import { PreparedHead } from '../../../../src/log/record/prepared-head.ts'
+import { RecordWriter } from '../../../../src/log/record/record-writer.ts'
+import { FRAME_HEADER_BYTES, scanFrames } from '../../../../src/log/spool/frames.ts'
 import { card, categorical, numeric, plainFeature } from '../../../support/cards/cards.ts'
 import {
   type LoggedModel,
@@ -63,7 +60,7 @@ function onlyRecordIn(writer: RecordWriter, models: readonly LoggedModel[]): Log
 }
 
 const spec = card([plainFeature('income')])
-const resultsOf = ({ rows }: LoggedRequest, position: number) =>
+const readResults = ({ rows }: LoggedRequest, position: number) =>
   rows.map(({ results }) => results[position])
 
 // Whoever reads the log must find what was answered, to the bit.
@@ -86,9 +83,9 @@ test('a record gives back its facts, and scores and probabilities to the bit', (
     ['mod_champion', 'champion', null],
     ['mod_other', 'challenger', 'ch_other'],
   ])
-  expect(resultsOf(record, 0).map((one) => one?.score)).toEqual(points.map((p) => 100 + p))
-  for (const one of resultsOf(record, 0)) expect(one?.pd).toBeGreaterThanOrEqual(0)
-  expect(resultsOf(record, 1)).toMatchObject(points.map(() => ({ score: 103, warningCount: 1 })))
+  expect(readResults(record, 0).map((one) => one?.score)).toEqual(points.map((p) => 100 + p))
+  for (const one of readResults(record, 0)) expect(one?.pd).toBeGreaterThanOrEqual(0)
+  expect(readResults(record, 1)).toMatchObject(points.map(() => ({ score: 103, warningCount: 1 })))
 })
 
 test('facts at the ends of their ranges come back, and what lies beyond is cut to them', () => {
@@ -119,7 +116,7 @@ test('record ids and grades come back as they were, whatever they hold', () => {
   const record = roundTrip([loggedModel(graded, 'champion')], applicants)
   expect(record.rows.map(({ id }) => id)).toEqual(ids)
   const grades = [...risk_grades.map(({ grade }) => grade), null, null, null, null]
-  expect(resultsOf(record, 0).map((one) => one?.grade)).toEqual(grades)
+  expect(readResults(record, 0).map((one) => one?.grade)).toEqual(grades)
 })
 
 test('an id that is neither a text nor a finite number is null', () => {
@@ -151,7 +148,7 @@ test('cells name bins of the spec, with those of many digits and the reasons for
     { wide: 'x' },
     {},
   ]
-  const cells = (record: LoggedRequest) => resultsOf(record, 0).map((one) => one?.cells)
+  const cells = (record: LoggedRequest) => readResults(record, 0).map((one) => one?.cells)
   expect(cells(roundTrip([loggedModel(card(features), 'champion')], applicants))).toEqual([
     [4, 4, 4],
     [13, 0, 0],

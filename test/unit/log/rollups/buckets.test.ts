@@ -1,14 +1,17 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Counts, count } from '../../../src/rollups/counts.ts'
-import { latencyBucketOf, latencyPercentileMs } from '../../../src/rollups/latency-buckets.ts'
+import { type Counts, count } from '../../../../src/log/rollups/counts.ts'
 import {
+  findLatencyBucket,
+  latencyPercentileMs,
+} from '../../../../src/log/rollups/latency-buckets.ts'
+import {
+  findScoreBucket,
   labelledScoreBuckets,
   SCORE_BUCKET_MAX,
   SCORE_BUCKET_MIN,
   scoreBucketLabel,
-  scoreBucketOf,
-} from '../../../src/rollups/score-buckets.ts'
+} from '../../../../src/log/rollups/score-buckets.ts'
 
 // Both ends from both sides: a bucket holds its lower end and not its upper.
 test.each([
@@ -27,14 +30,14 @@ test.each([
   [-1_000_001, '-Infinity--1000000'],
   [-Number.MAX_VALUE, '-Infinity--1000000'],
 ])('a score of %d counts in %s', (score, label) => {
-  expect(scoreBucketLabel(scoreBucketOf(score))).toBe(label)
+  expect(scoreBucketLabel(findScoreBucket(score))).toBe(label)
 })
 
 // A card that gives each applicant another score would else fill the rollups.
 test('any score has one of a bounded number of buckets', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (score) => {
-      const bucket = scoreBucketOf(score)
+      const bucket = findScoreBucket(score)
       expect(Number.isInteger(bucket)).toBe(true)
       expect(bucket).toBeGreaterThanOrEqual(SCORE_BUCKET_MIN)
       expect(bucket).toBeLessThanOrEqual(SCORE_BUCKET_MAX)
@@ -44,7 +47,7 @@ test('any score has one of a bounded number of buckets', () => {
 
 test('labels go from the lowest scores to the highest', () => {
   const counts: Counts = new Map()
-  for (const score of [650, -20, 610, -320, 20]) count(counts, scoreBucketOf(score), 1)
+  for (const score of [650, -20, 610, -320, 20]) count(counts, findScoreBucket(score), 1)
   expect(Object.entries(labelledScoreBuckets(counts))).toEqual([
     ['-400--300', 1],
     ['-100-0', 1],
@@ -69,7 +72,7 @@ test('a percentile is within half a percent of the exact one', () => {
   fc.assert(
     fc.property(latencies, fc.double({ min: 0, max: 1, noNaN: true }), (all, share) => {
       const counts: Counts = new Map()
-      for (const one of all) count(counts, latencyBucketOf(one), 1)
+      for (const one of all) count(counts, findLatencyBucket(one), 1)
       const exact = exactPercentile(all, share)
       const error = Math.abs((latencyPercentileMs(counts, share) ?? Number.NaN) - exact) / exact
       expect(error).toBeLessThanOrEqual(0.005 + 1e-9)
@@ -79,5 +82,5 @@ test('a percentile is within half a percent of the exact one', () => {
 
 test('the percentile of nothing is null, and a latency of 0 counts', () => {
   expect(latencyPercentileMs(new Map(), 0.95)).toBe(null)
-  expect(latencyPercentileMs(new Map([[latencyBucketOf(0), 3]]), 0.95)).toBeLessThan(1.01e-6)
+  expect(latencyPercentileMs(new Map([[findLatencyBucket(0), 3]]), 0.95)).toBeLessThan(1.01e-6)
 })

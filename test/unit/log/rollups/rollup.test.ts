@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { flatCounts, readCounts } from '../../../src/rollups/counts.ts'
-import { mergedRollup, type Rollup, rollupOf } from '../../../src/rollups/rollup.ts'
+import { flatCounts, readCounts } from '../../../../src/log/rollups/counts.ts'
+import { makeRollup, mergedRollup, type Rollup } from '../../../../src/log/rollups/rollup.ts'
 
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true })
 const request = fc
@@ -59,9 +59,9 @@ test('rollups merged in any grouping say what one over all requests says', () =>
   fc.assert(
     fc.property(requests, fc.nat(), (all, seed) => {
       const cut = seed % all.length
-      const whole = mergedRollup(all.map(rollupOf))
+      const whole = mergedRollup(all.map(makeRollup))
       const parts = [all.slice(cut).reverse(), all.slice(0, cut)]
-      const merged = mergedRollup(parts.flatMap((part) => mergedRollup(part.map(rollupOf)) ?? []))
+      const merged = mergedRollup(parts.flatMap((part) => mergedRollup(part.map(makeRollup)) ?? []))
       expectSame(merged, whole)
     }),
   )
@@ -70,7 +70,7 @@ test('rollups merged in any grouping say what one over all requests says', () =>
 test('a rollup says of requests what a naive recomputation says', () => {
   fc.assert(
     fc.property(requests, (all) => {
-      const rollup = mergedRollup(all.map(rollupOf))
+      const rollup = mergedRollup(all.map(makeRollup))
       const scores = all.flatMap((one) => one.scores)
       const latencies = all.flatMap((one) =>
         one.scores.map(() => one.latencyMs / one.scores.length),
@@ -93,16 +93,16 @@ test('a rollup says of requests what a naive recomputation says', () => {
 // A card may give any finite score; a sum of them may be more than a number can be.
 test('averages of the largest scores are numbers, and within them', () => {
   const scores = [Number.MAX_VALUE, Number.MAX_VALUE, Number.MAX_VALUE]
-  const one = rollupOf({ scoredAtMs: 0, latencyMs: 1, scores, pds: [0, 0, 0] })
-  const other = rollupOf({ scoredAtMs: 0, latencyMs: 1, scores: [-Number.MAX_VALUE], pds: [0] })
+  const one = makeRollup({ scoredAtMs: 0, latencyMs: 1, scores, pds: [0, 0, 0] })
+  const other = makeRollup({ scoredAtMs: 0, latencyMs: 1, scores: [-Number.MAX_VALUE], pds: [0] })
   expect(mergedRollup([one, one])?.scoreAvg).toBe(Number.MAX_VALUE)
   expect(mergedRollup([one, one, other])?.scoreAvg).toBeCloseTo(Number.MAX_VALUE * (5 / 7), -300)
 })
 
 test('merging leaves what it merges as it was', () => {
-  const one = rollupOf({ scoredAtMs: 0, latencyMs: 1, scores: [650], pds: [0] })
+  const one = makeRollup({ scoredAtMs: 0, latencyMs: 1, scores: [650], pds: [0] })
   mergedRollup([one, one, one])
-  expect(one).toEqual(rollupOf({ scoredAtMs: 0, latencyMs: 1, scores: [650], pds: [0] }))
+  expect(one).toEqual(makeRollup({ scoredAtMs: 0, latencyMs: 1, scores: [650], pds: [0] }))
   expect(mergedRollup([])).toBe(null)
 })
 

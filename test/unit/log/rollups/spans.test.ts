@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { coverOf, SPAN_MS, spanStart } from '../../../src/rollups/spans.ts'
+import { coverRange, SPAN_MS, spanStart } from '../../../../src/log/rollups/spans.ts'
 
 const at = (text: string) => Date.parse(text)
 const moment = fc.integer({ min: 0, max: 4 * 366 * 86_400_000 })
@@ -10,7 +10,7 @@ test('a stretch is covered once, by whole spans and at most two parts of a minut
   fc.assert(
     fc.property(moment, moment, (one, other) => {
       const range = { fromMs: Math.min(one, other), toMs: Math.max(one, other) }
-      const { spans, rests } = coverOf(range)
+      const { spans, rests } = coverRange(range)
       for (const { span, fromMs, toMs } of spans) {
         expect([fromMs % SPAN_MS[span], toMs % SPAN_MS[span]]).toEqual([0, 0])
       }
@@ -31,7 +31,7 @@ test('a stretch is covered once, by whole spans and at most two parts of a minut
 
 test('a few spans cover a long stretch', () => {
   const range = { fromMs: at('2026-01-01T23:58:30.500Z'), toMs: at('2026-03-02T02:02:00.001Z') }
-  expect(coverOf(range)).toEqual({
+  expect(coverRange(range)).toEqual({
     spans: [
       { span: 'minute', fromMs: at('2026-01-01T23:59Z'), toMs: at('2026-01-02T00:00Z') },
       { span: 'day', fromMs: at('2026-01-02T00:00Z'), toMs: at('2026-03-02T00:00Z') },
@@ -47,12 +47,12 @@ test('a few spans cover a long stretch', () => {
 
 test('within a minute only the log is read, over all time only days', () => {
   const within = { fromMs: at('2026-03-02T02:02:10Z'), toMs: at('2026-03-02T02:02:11Z') }
-  expect(coverOf(within)).toEqual({ spans: [], rests: [within] })
+  expect(coverRange(within)).toEqual({ spans: [], rests: [within] })
   const always = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
-  expect(coverOf(always)).toEqual({ spans: [{ span: 'day', ...always }], rests: [] })
+  expect(coverRange(always)).toEqual({ spans: [{ span: 'day', ...always }], rests: [] })
   const since = { fromMs: at('2026-03-02T00:00Z'), toMs: Number.POSITIVE_INFINITY }
-  expect(coverOf(since)).toEqual({ spans: [{ span: 'day', ...since }], rests: [] })
-  expect(coverOf({ fromMs: 5, toMs: 5 })).toEqual({ spans: [], rests: [] })
+  expect(coverRange(since)).toEqual({ spans: [{ span: 'day', ...since }], rests: [] })
+  expect(coverRange({ fromMs: 5, toMs: 5 })).toEqual({ spans: [], rests: [] })
 })
 
 test('a span starts on its own first millisecond', () => {

@@ -4,18 +4,18 @@ import {
   PAYLOAD_BYTES_MAX,
   scanFrames,
   sealFrame,
-} from '../../../../src/score-log/spool/frames.ts'
+} from '../../../../src/log/spool/frames.ts'
 
 const PAYLOADS = ['{"first":1}', '', '{"a text":"äöü 🏦"}', 'x'.repeat(300), '{"last":true}']
 
-function frameOf(text: string): Buffer {
+function makeFrame(text: string): Buffer {
   const payload = Buffer.from(text)
   const frame = Buffer.concat([Buffer.alloc(FRAME_HEADER_BYTES), payload])
   sealFrame(frame, 0, frame.length)
   return frame
 }
 
-const frames = PAYLOADS.map(frameOf)
+const frames = PAYLOADS.map(makeFrame)
 const segment = Buffer.concat(frames)
 /** Where each frame ends. */
 const ends = frames.map((_, index) => Buffer.concat(frames.slice(0, index + 1)).length)

@@ -1,13 +1,19 @@
 import { setImmediate as turnEnd } from 'node:timers/promises'
-import { expect, test, vi } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { AppError } from '../../../../src/errors.ts'
-import { PreparedHead } from '../../../../src/score-log/record/prepared-head.ts'
-import type { Durability, OnLogged } from '../../../../src/score-log/score-log.ts'
-import { GroupCommit } from '../../../../src/score-log/spool/group-commit.ts'
+import { PreparedHead } from '../../../../src/log/record/prepared-head.ts'
+import type { Durability, OnLogged } from '../../../../src/log/score-log.ts'
+import { GroupCommit } from '../../../../src/log/spool/group-commit.ts'
 
 const DEADLINE_MS = 30
 const HEAD = new PreparedHead({ teamId: 'team_1', deploymentId: 'dep_1', cacheVersion: 1 }, [])
 const FACTS = { scoredAtMs: 1, latencyMs: 1, bucket: null, served: 0, isBatch: false }
+
+// What is answered in time must not depend on how busy the machine is.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+})
 
 /** A disk in memory, whose syncs end when a test says so. */
 class MemoryDisk {
@@ -65,7 +71,11 @@ const throwing = () => {
 test('an answer that the database left waiting is given once, and those after it are given', async () => {
   const { disk, group, ask } = setUp('database')
   const late = ask()
-  await vi.waitFor(() => expect(late).toEqual(['unavailable']))
+  await turnEnd()
+  vi.advanceTimersByTime(DEADLINE_MS - 1)
+  expect(late).toEqual([])
+  vi.advanceTimersByTime(1)
+  expect(late).toEqual(['unavailable'])
   expect(group.overdue).toBe(1)
   const next = ask()
   await turnEnd()
@@ -118,7 +128,8 @@ test('while the disk does not end a sync, requests are refused in time and nothi
   await turnEnd()
   const writtenBytes = disk.bytes
   const gathered = ask()
-  await vi.waitFor(() => expect([written, gathered]).toEqual([['unavailable'], ['unavailable']]))
+  vi.advanceTimersByTime(DEADLINE_MS)
+  expect([written, gathered]).toEqual([['unavailable'], ['unavailable']])
   expect(group.isSilent).toBe(true)
   expect(group.writer.endedBytes).toBe(0)
   expect(group.overdue).toBe(1)
@@ -137,7 +148,11 @@ test('while the disk does not end a sync, requests are refused in time and nothi
 test('a sync that fails after its deadline leaves nothing that counts as overdue', async () => {
   const { disk, group, ask, onFailed } = setUp('disk')
   const late = ask()
-  await vi.waitFor(() => expect(late).toEqual(['unavailable']))
+  await turnEnd()
+  vi.advanceTimersByTime(DEADLINE_MS - 1)
+  expect(late).toEqual([])
+  vi.advanceTimersByTime(1)
+  expect(late).toEqual(['unavailable'])
   disk.syncs.shift()?.reject(new Error('the disk is gone'))
   await turnEnd()
   expect(late).toEqual(['unavailable'])

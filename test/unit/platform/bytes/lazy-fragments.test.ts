@@ -6,11 +6,11 @@ const TEXTS = ['', 'a', 'four', 'größer', '"quoted"', 'x'.repeat(3_000), '漢�
 
 function written(left: number, indexes: readonly number[]) {
   const made: number[] = []
-  const textOf = (index: number) => {
+  const formatText = (index: number) => {
     made.push(index)
     return TEXTS[index] ?? ''
   }
-  const fragments = new LazyFragments({ count: TEXTS.length, textOf, left: { bytes: left } })
+  const fragments = new LazyFragments({ count: TEXTS.length, formatText, left: { bytes: left } })
   const into = new Utf8Writer(Buffer.allocUnsafeSlow(16))
   for (const index of indexes) fragments.write(into, index)
   return { text: into.written.toString(), made }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { PreparedFragments } from '../../../../src/platform/bytes/prepared-fragments.ts'
 
 const TEXTS = ['', 'a', 'ab', 'abc', 'abcd', 'abcde', '"é€":-12.5', 'x'.repeat(1000)]
-const bytesOf = (text: string) => Buffer.byteLength(text)
+const toBytes = (text: string) => Buffer.byteLength(text)
 
 test('each fragment is written as it is, at any offset and after any other fragment', () => {
   const fragments = new PreparedFragments(TEXTS)
@@ -22,11 +22,11 @@ test('each fragment is written as it is, at any offset and after any other fragm
 
 test('a fragment takes its own bytes, and writes within the room that it asks for', () => {
   const fragments = new PreparedFragments(TEXTS)
-  expect(TEXTS.map((_, index) => fragments.bytesOf(index))).toEqual(TEXTS.map(bytesOf))
+  expect(TEXTS.map((_, index) => fragments.countBytes(index))).toEqual(TEXTS.map(toBytes))
   for (const index of TEXTS.keys()) {
     const memory = Buffer.alloc(fragments.roomBytesMax + 8, 0x7e)
     fragments.write(new DataView(memory.buffer, memory.byteOffset, memory.length), 0, index)
     expect(memory.toString('latin1', fragments.roomBytesMax)).toBe('~'.repeat(8))
-    expect(memory.toString('utf8', 0, fragments.bytesOf(index))).toBe(TEXTS[index])
+    expect(memory.toString('utf8', 0, fragments.countBytes(index))).toBe(TEXTS[index])
   }
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { spanTextsOf } from '../../../../src/platform/tracing/otlp.ts'
+import { formatSpanTexts } from '../../../../src/platform/tracing/otlp.ts'
 import { type EndedRequest, RequestSpan } from '../../../../src/platform/tracing/request-span.ts'
 
 const REQUEST: EndedRequest = {
@@ -23,8 +23,8 @@ function newSpan(nowMs: () => number, taken: EndedRequest[] = []): RequestSpan {
   })
 }
 
-const spansOf = (span: RequestSpan, request: EndedRequest) =>
-  JSON.parse(`[${spanTextsOf(span, request, EPOCH_OFFSET_MS).text}]`)
+const makeSpans = (span: RequestSpan, request: EndedRequest) =>
+  JSON.parse(`[${formatSpanTexts(span, request, EPOCH_OFFSET_MS).text}]`)
 
 test('times are nanoseconds since 1970, to the microsecond', () => {
   let nowMs = 11
@@ -32,7 +32,7 @@ test('times are nanoseconds since 1970, to the microsecond', () => {
   span.beginStep('engine')
   nowMs = 11.5
   span.endStep('engine')
-  const [server, engine] = spansOf(span, REQUEST)
+  const [server, engine] = makeSpans(span, REQUEST)
   expect(server.startTimeUnixNano).toBe('1800000000010000000')
   expect(server.endTimeUnixNano).toBe('1800000000013250000')
   expect(engine.startTimeUnixNano).toBe('1800000000011000000')
@@ -43,7 +43,7 @@ test('times are nanoseconds since 1970, to the microsecond', () => {
 test('a step that the request did not come to the end of ends with it', () => {
   const span = newSpan(() => 11)
   span.beginStep('quota')
-  const [server, quota] = spansOf(span, { ...REQUEST, status: 503 })
+  const [server, quota] = makeSpans(span, { ...REQUEST, status: 503 })
   expect(quota.endTimeUnixNano).toBe(server.endTimeUnixNano)
 })
 
@@ -57,7 +57,7 @@ test.each([
   (status, code, type, expected) => {
     const span = newSpan(() => 0)
     span.errorCode = code
-    const [server] = spansOf(span, { ...REQUEST, status })
+    const [server] = makeSpans(span, { ...REQUEST, status })
     const types = server.attributes.filter(({ key }: { key: string }) => key === 'error.type')
     expect(types.map(({ value }: { value: { stringValue: string } }) => value.stringValue)).toEqual(
       type === undefined ? [] : [type],
@@ -67,7 +67,7 @@ test.each([
 )
 
 test('a request that no route matched is named by its method alone', () => {
-  const [server] = spansOf(
+  const [server] = makeSpans(
     newSpan(() => 0),
     { ...REQUEST, route: undefined },
   )

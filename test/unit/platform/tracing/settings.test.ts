@@ -3,13 +3,13 @@ import { loadConfig } from '../../../../src/config.ts'
 
 const ENDPOINT = 'http://collector.lender.example:4318'
 
-function settingsOf(env: Readonly<Record<string, string>>) {
+function readSettings(env: Readonly<Record<string, string>>) {
   return loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...env }).otel
 }
 
-function faultsOf(env: Readonly<Record<string, string>>): string {
+function findFaults(env: Readonly<Record<string, string>>): string {
   try {
-    settingsOf(env)
+    readSettings(env)
     return ''
   } catch (error) {
     return (error as Error).message
@@ -28,19 +28,19 @@ test('without an endpoint tracing is off, and what platforms set for all program
 })
 
 test('an endpoint alone traces the requests that their callers sampled', () => {
-  expect(settingsOf({})).toEqual({
+  expect(readSettings({})).toEqual({
     url: `${ENDPOINT}/v1/traces`,
     headers: {},
     resource: { 'service.name': 'scoreline' },
     rootShare: 0,
   })
-  expect(settingsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://o.example/otlp/' })?.url).toBe(
+  expect(readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://o.example/otlp/' })?.url).toBe(
     'https://o.example/otlp/v1/traces',
   )
 })
 
 test('headers and attributes are pairs with percent-encoded values', () => {
-  const settings = settingsOf({
+  const settings = readSettings({
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20YTpi, x-scope = a=b ,',
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=production,team=Kredit%20%26%20Co',
   })
@@ -54,9 +54,9 @@ test('headers and attributes are pairs with percent-encoded values', () => {
 
 test('the name of the service is its variable, or else the attribute', () => {
   const attributes = { OTEL_RESOURCE_ATTRIBUTES: 'service.name=from-attributes' }
-  expect(settingsOf(attributes)?.resource).toEqual({ 'service.name': 'from-attributes' })
+  expect(readSettings(attributes)?.resource).toEqual({ 'service.name': 'from-attributes' })
   const both = { ...attributes, OTEL_SERVICE_NAME: 'from-name' }
-  expect(settingsOf(both)?.resource).toEqual({ 'service.name': 'from-name' })
+  expect(readSettings(both)?.resource).toEqual({ 'service.name': 'from-name' })
 })
 
 test.each([
@@ -72,7 +72,7 @@ test.each([
     OTEL_TRACES_SAMPLER: sampler,
     ...(arg !== undefined && { OTEL_TRACES_SAMPLER_ARG: arg }),
   }
-  expect(settingsOf(env)?.rootShare).toBe(share)
+  expect(readSettings(env)?.rootShare).toBe(share)
 })
 
 test.each<[string, Record<string, string>, RegExp]>([
@@ -86,19 +86,19 @@ test.each<[string, Record<string, string>, RegExp]>([
   ['a broken escape', { OTEL_EXPORTER_OTLP_HEADERS: 'a=%zz' }, /HEADERS must be/],
   ['an attribute without a name', { OTEL_RESOURCE_ATTRIBUTES: '=a' }, /ATTRIBUTES must be/],
 ])('%s stops the start', (_, env, fault) => {
-  expect(faultsOf(env)).toMatch(fault)
+  expect(findFaults(env)).toMatch(fault)
 })
 
 test.each(['1.1', '-1', 'all', '1e-3', ''])(
   'a share of %j stops the start or is the default',
   (arg) => {
     const env = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: arg }
-    if (arg === '') expect(settingsOf(env)?.rootShare).toBe(1)
-    else expect(faultsOf(env)).toMatch(/OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1/)
+    if (arg === '') expect(readSettings(env)?.rootShare).toBe(1)
+    else expect(findFaults(env)).toMatch(/OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1/)
   },
 )
 
 // A token in the text of a failed start would be in the log of the platform.
 test('no fault quotes a header', () => {
-  expect(faultsOf({ OTEL_EXPORTER_OTLP_HEADERS: 'hush-hush' })).not.toContain('hush')
+  expect(findFaults({ OTEL_EXPORTER_OTLP_HEADERS: 'hush-hush' })).not.toContain('hush')
 })

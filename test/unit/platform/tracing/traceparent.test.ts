@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import {
-  callerSpanIdOf,
   isSampled,
-  traceIdOf,
-  traceparentOf,
+  readCallerSpanId,
+  readTraceId,
+  readTraceparent,
 } from '../../../../src/platform/tracing/traceparent.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -11,9 +11,9 @@ const SPAN = '00f067aa0ba902b7'
 const VALID = `00-${TRACE}-${SPAN}-01`
 
 test('a header in the form of the standard gives its ids and whether it is sampled', () => {
-  expect(traceparentOf(VALID)).toBe(VALID)
-  expect(traceIdOf(VALID)).toBe(TRACE)
-  expect(callerSpanIdOf(VALID)).toBe(SPAN)
+  expect(readTraceparent(VALID)).toBe(VALID)
+  expect(readTraceId(VALID)).toBe(TRACE)
+  expect(readCallerSpanId(VALID)).toBe(SPAN)
 })
 
 test.each([
@@ -25,14 +25,14 @@ test.each([
   ['ff', true],
 ])('the last bit of the flags %s says that it is sampled: %s', (flags, expected) => {
   const header = `00-${TRACE}-${SPAN}-${flags}`
-  expect(traceparentOf(header)).toBe(header)
+  expect(readTraceparent(header)).toBe(header)
   expect(isSampled(header)).toBe(expected)
 })
 
 test('a later version is read, as far as it has the same form', () => {
   const header = `cc-${TRACE}-${SPAN}-01`
-  expect(traceparentOf(header)).toBe(header)
-  expect(traceparentOf(`${header}-more`)).toBeNull()
+  expect(readTraceparent(header)).toBe(header)
+  expect(readTraceparent(`${header}-more`)).toBeNull()
 })
 
 // A caller's broken header must not end up as an id in a log that others search.
@@ -56,5 +56,5 @@ test.each([
   ['a line break', `${VALID}\n`],
   ['a space', ` ${VALID}`],
 ])('%s counts as none', (_, header) => {
-  expect(traceparentOf(header)).toBeNull()
+  expect(readTraceparent(header)).toBeNull()
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { allotBuckets, BUCKETS, bucketOf } from '../../../src/deployments/buckets.ts'
+import { allotBuckets, BUCKETS, findBucket } from '../../../../src/registry/deployments/buckets.ts'
 
 const CHAMPION = -1
 
@@ -12,7 +12,7 @@ interface Share {
 }
 
 /** Who has each bucket; fails where two have one. */
-function ownersOf(shares: readonly Share[]): Int32Array {
+function readOwners(shares: readonly Share[]): Int32Array {
   const owners = new Int32Array(BUCKETS).fill(CHAMPION)
   for (const { name, bucketRanges } of shares) {
     let last = -1
@@ -48,7 +48,7 @@ describe('the buckets of challengers', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         let shares: Share[] = []
-        let before = ownersOf(shares)
+        let before = readOwners(shares)
         for (const { name, hundredths } of steps) {
           const others = shares.filter((share) => share.name !== name)
           const used = others.reduce((sum, { trafficPct }) => sum + trafficPct, 0)
@@ -57,7 +57,7 @@ describe('the buckets of challengers', () => {
           const next = { name, bucketRanges: [], ...old, trafficPct: hundredths / 100 }
           const kept = hundredths === 0 ? others : old ? shares : [...shares, next]
           shares = allotted(kept.map((share) => (share.name === name ? next : share)))
-          const after = ownersOf(shares)
+          const after = readOwners(shares)
           const moves = new Set<string>()
           for (const [bucket, owner] of after.entries()) {
             if (owner !== before[bucket]) moves.add(`${before[bucket]} to ${owner}`)
@@ -82,9 +82,9 @@ describe('the buckets of challengers', () => {
   test('challengers whose shares exceed the room never share a bucket, and get theirs once there is room', () => {
     const all = [0, 1, 2].map((name) => ({ name, trafficPct: 100, bucketRanges: [] }))
     const crowded = allotted(all)
-    ownersOf(crowded)
+    readOwners(crowded)
     const room = crowded.slice(1).map((share) => ({ ...share, trafficPct: 25 }))
-    const owners = ownersOf(allotted(room))
+    const owners = readOwners(allotted(room))
     for (const name of [1, 2]) {
       expect(owners.filter((owner) => owner === name)).toHaveLength(2_500)
     }
@@ -97,14 +97,14 @@ describe('the bucket of a subject', () => {
     for (const subject of ['', 'a', 'x'.repeat(1000), 'req_1']) {
       const digest = createHash('sha256').update(`dep_1:${subject}`).digest('hex')
       const expected = Number(BigInt(`0x${digest.slice(0, 12)}`) % 10_000n)
-      expect(bucketOf('dep_1', subject)).toBe(expected)
+      expect(findBucket('dep_1', subject)).toBe(expected)
     }
   })
 
   test('is even over 100,000 subjects that differ by a digit', () => {
     const counts = new Int32Array(100)
     for (let n = 0; n < 100_000; n++) {
-      const hundred = Math.floor(bucketOf('dep_1', `applicant ${n}`) / 100)
+      const hundred = Math.floor(findBucket('dep_1', `applicant ${n}`) / 100)
       counts[hundred] = (counts[hundred] ?? 0) + 1
     }
     // Chi-squared with 99 degrees of freedom: above 150 once in a thousand; these subjects are

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { Deployment } from '../../../src/deployments/deployment.ts'
+import type { Deployment } from '../../../../src/registry/deployments/deployment.ts'
 import {
   addChallenger,
   removeChallenger,
   updateTraffic,
-} from '../../../src/deployments/succession.ts'
+} from '../../../../src/registry/deployments/succession.ts'
 
 const at = new Date(0)
 const model = (n: number) => ({
@@ -25,6 +25,7 @@ const withChallengers = (count: number): Deployment => ({
   strictMode: false,
   requireApproval: false,
   emergencyRollback: true,
+  cutoff: null,
   cacheVersion: 7,
   createdAt: at,
   challengers: Array.from({ length: count }, (_, n) => ({

@@ -1,7 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Backtest } from '../../../src/backtest/backtest.ts'
-import { ScoreBands } from '../../../src/backtest/score-bands.ts'
 import {
   checkSpec,
   compileModel,
@@ -9,16 +7,18 @@ import {
   nextUp,
   type ScorecardSpec,
   scoreApplicant,
-} from '../../../src/engine/index.ts'
-import type { Card } from '../../../src/reading/logged-feature.ts'
-import { cellColumnsOfRequests } from '../../../src/score-log/reading/cell-columns.ts'
-import { TurnTaker } from '../../../src/score-log/reading/turn-taker.ts'
-import type { LoggedRequest } from '../../../src/score-log/record/logged-request.ts'
-import { card, categorical, numeric } from '../../support/cards/cards.ts'
+} from '../../../../src/engine/index.ts'
+import type { Card } from '../../../../src/log/reading/logged-feature.ts'
+import type { LoggedRequest } from '../../../../src/log/record/logged-request.ts'
+import { TurnTaker } from '../../../../src/platform/turn-taker.ts'
+import { Backtest } from '../../../../src/reports/backtest/backtest.ts'
+import { ScoreBands } from '../../../../src/reports/backtest/score-bands.ts'
+import { card, categorical, numeric } from '../../../support/cards/cards.ts'
+import { cellColumnsOfRequests } from '../../../support/score-log/cell-columns.ts'
 
 type Applicant = Readonly<Record<string, number | string | null>>
 
-function cardOf(spec: object): Card {
+function readCard(spec: object): Card {
   const check = checkSpec(spec)
   if (!check.ok) throw new Error(JSON.stringify(check.faults))
   return { spec: check.spec, model: compileModel(check.spec) }
@@ -88,12 +88,12 @@ const PURPOSE = categorical('purpose', [
   ['boat', -2.5],
   ['Missing', -7.9],
 ])
-const LOGGED = cardOf(card([AGE, PURPOSE], SCALE))
+const LOGGED = readCard(card([AGE, PURPOSE], SCALE))
 
 const AGES = [null, 'a text', -1e300, 0, 25, nextUp(25), 30, 33, 40, nextUp(40), 41, 99, 1e300]
 const PURPOSES = [null, 'Missing', 'car', 'furniture', 'boat', 'plane', 'house']
 const ALL: Applicant[] = AGES.flatMap((age) => PURPOSES.map((purpose) => ({ age, purpose })))
-const meanOf = (values: readonly number[]) =>
+const computeMean = (values: readonly number[]) =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 const truth = (candidate: Card, applicants: readonly Applicant[]) =>
   applicants.map((applicant) => scored(candidate, applicant).score)
@@ -102,7 +102,7 @@ describe('a candidate with the same bins', () => {
   test('that is the logged card gives identical bits, and nobody swaps', async () => {
     const result = await backtested([LOGGED], LOGGED, ALL, [500])
     expect(result).toMatchObject({ n: ALL.length, exact_share: 1, psi: { psi: 0 } })
-    expect(result.scores.mean).toBe(meanOf(truth(LOGGED, ALL)))
+    expect(result.scores.mean).toBe(computeMean(truth(LOGGED, ALL)))
     expect(result.scores.mean_low).toBe(result.scores.mean_high)
     expect(result.swap_set?.cells).toMatchObject({
       swap_in: { n: 0 },
@@ -113,20 +113,22 @@ describe('a candidate with the same bins', () => {
 
   test('and other points is exact', async () => {
     const bins = AGE.bins.map((bin, index) => ({ ...bin, points: 0.1 * (index + 1) ** 3 }))
-    const candidate = cardOf(card([PURPOSE, { ...AGE, bins } as typeof AGE], { base_points: 300 }))
+    const candidate = readCard(
+      card([PURPOSE, { ...AGE, bins } as typeof AGE], { base_points: 300 }),
+    )
     const result = await backtested([LOGGED], candidate, ALL, [310])
     expect(result.exact_share).toBe(1)
     expect(result.features.map(({ map }) => map)).toEqual(['exact', 'exact'])
-    expect(result.scores.mean).toBe(meanOf(truth(candidate, ALL)))
+    expect(result.scores.mean).toBe(computeMean(truth(candidate, ALL)))
     const approved = truth(candidate, ALL).filter((score) => score >= 310).length
     expect(result.swap_set?.challenger_approval_rate).toBe(approved / ALL.length)
   })
 
   test('less one feature is exact', async () => {
-    const candidate = cardOf(card([AGE], SCALE))
+    const candidate = readCard(card([AGE], SCALE))
     const result = await backtested([LOGGED], candidate, ALL)
     expect(result.exact_share).toBe(1)
-    expect(result.scores.mean).toBe(meanOf(truth(candidate, ALL)))
+    expect(result.scores.mean).toBe(computeMean(truth(candidate, ALL)))
   })
 })
 
@@ -139,10 +141,10 @@ test('a candidate whose bins are joined logged bins is exact', async () => {
     ['boat%,%car%,%furniture', 5],
     ['Missing', 6],
   ])
-  const candidate = cardOf(card([age, purpose], SCALE))
+  const candidate = readCard(card([age, purpose], SCALE))
   const result = await backtested([LOGGED], candidate, ALL)
   expect(result.exact_share).toBe(1)
-  expect(result.scores.mean).toBe(meanOf(truth(candidate, ALL)))
+  expect(result.scores.mean).toBe(computeMean(truth(candidate, ALL)))
 })
 
 test('a moved edge is bounded where it matters, and exact elsewhere', async () => {
@@ -151,14 +153,14 @@ test('a moved edge is bounded where it matters, and exact elsewhere', async () =
     ['(25, 30]', 1],
     ['(30, Infinity)', 2],
   ])
-  const candidate = cardOf(card([age], SCALE))
+  const candidate = readCard(card([age], SCALE))
   const applicants = [10, 28, 35, 50].map((value) => ({ age: value }))
   const result = await backtested([LOGGED], candidate, applicants)
   expect(result.features).toEqual([{ name: 'age', map: 'bounded', exact_share: 0.5 }])
   expect(result.exact_share).toBe(0.5)
   const base = SCALE.base_points
-  expect(result.scores.mean_low).toBe(meanOf([base, base + 1, base + 1, base + 2]))
-  expect(result.scores.mean_high).toBe(meanOf([base, base + 2, base + 2, base + 2]))
+  expect(result.scores.mean_low).toBe(computeMean([base, base + 1, base + 1, base + 2]))
+  expect(result.scores.mean_high).toBe(computeMean([base, base + 2, base + 2, base + 2]))
 })
 
 test('another logged model of the same applicants narrows a bound', async () => {
@@ -167,12 +169,12 @@ test('another logged model of the same applicants narrows a bound', async () => 
     ['(30, Infinity)', 2],
     ['Missing', 0],
   ])
-  const challenger = cardOf(card([cuts], SCALE))
-  const candidate = cardOf(card([cuts], { base_points: 1 }))
+  const challenger = readCard(card([cuts], SCALE))
+  const candidate = readCard(card([cuts], { base_points: 1 }))
   expect((await backtested([LOGGED], candidate, ALL)).exact_share).toBeLessThan(1)
   const result = await backtested([LOGGED, challenger], candidate, ALL)
   expect(result.exact_share).toBe(1)
-  expect(result.scores.mean).toBe(meanOf(truth(candidate, ALL)))
+  expect(result.scores.mean).toBe(computeMean(truth(candidate, ALL)))
 })
 
 test('a feature that no logged model has is impossible, and bounded by its points', async () => {
@@ -180,7 +182,7 @@ test('a feature that no logged model has is impossible, and bounded by its point
     ['clerk', 3],
     ['Missing', -4],
   ])
-  const candidate = cardOf(card([AGE, job], SCALE))
+  const candidate = readCard(card([AGE, job], SCALE))
   const result = await backtested([LOGGED], candidate, ALL)
   expect(result.features.map(({ map }) => map)).toEqual(['exact', 'impossible'])
   expect(result.exact_share).toBe(0)
@@ -195,7 +197,7 @@ test('a mean over some applicants alone is not told, and nothing of nobody', asy
     ['(25, 30]', 1],
     ['(30, Infinity)', 2],
   ])
-  const candidate = cardOf(card([age], SCALE))
+  const candidate = readCard(card([age], SCALE))
   const some = await backtested([LOGGED], candidate, [{ age: 10 }, { age: 28 }])
   expect(some).toMatchObject({ exact_share: 0.5, scores: { mean: null } })
   const none = await backtested([LOGGED], candidate, [])
@@ -208,7 +210,7 @@ test('an unseen category that the candidate knows is bounded', async () => {
     ['plane', 3],
     ['Missing', 1],
   ])
-  const candidate = cardOf(card([purpose], SCALE))
+  const candidate = readCard(card([purpose], SCALE))
   const applicants = ['plane', 'house', 'car'].map((value) => ({ purpose: value }))
   const result = await backtested([LOGGED], candidate, applicants)
   expect(result.exact_share).toBeCloseTo(1 / 3, 12)
@@ -244,7 +246,7 @@ describe('for random cards and values', () => {
     })
   const specs = fc
     .tuple(numericFeature, categoricalFeature, points)
-    .map(([x, y, base]) => cardOf(card([x, y], { base_points: base }) as ScorecardSpec))
+    .map(([x, y, base]) => readCard(card([x, y], { base_points: base }) as ScorecardSpec))
   const applicants = fc.record({
     x: fc.oneof(
       fc.constantFrom<number | string | null>(null, 'text', '1'),
@@ -290,10 +292,10 @@ describe('for random cards and values', () => {
         applicants,
         async (one, other, candidate, applicant) => {
           const { scores } = await backtested([one, other], candidate, [applicant])
-          const cellsOf = (of: Applicant) => [one, other].map((own) => scored(own, of).cells)
-          const logged = cellsOf(applicant)
+          const readCells = (of: Applicant) => [one, other].map((own) => scored(own, of).cells)
+          const logged = readCells(applicant)
           const isAlike = (of: Applicant, feature: 0 | 1) =>
-            cellsOf(of).every((cells, own) => cells[feature] === logged[own]?.[feature])
+            readCells(of).every((cells, own) => cells[feature] === logged[own]?.[feature])
           const possible = [...xs, applicant['x'] ?? null]
             .filter((x) => isAlike({ x, y: null }, 0))
             .flatMap((x) =>
@@ -315,10 +317,10 @@ describe('for random cards and values', () => {
 test('the stability index is that of monitoring, with its rule for empty bands', () => {
   const bands = new ScoreBands(0, 99)
   const counts = { served: [40, 30, 20, 10, 0], exact: [35, 30, 20, 10, 5] }
-  const scoresOf = (of: readonly number[]) =>
+  const computeScores = (of: readonly number[]) =>
     of.flatMap((count, band) => Array.from({ length: count }, () => 20 * band + 1))
-  const served = scoresOf(counts.served)
-  for (const [index, score] of scoresOf(counts.exact).entries()) {
+  const served = computeScores(counts.served)
+  for (const [index, score] of computeScores(counts.exact).entries()) {
     bands.add(score, score, served[index] ?? 0)
   }
   expect(bands.stability).toMatchObject({ n: 100, zero_bins: 1, zero_fill: 0.5 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { CountedScorings } from '../../../src/backtest/counted-scorings.ts'
-import type { CellColumns } from '../../../src/score-log/reading/cell-columns.ts'
+import type { CellColumns } from '../../../../src/log/reading/cell-columns.ts'
+import { CountedScorings } from '../../../../src/reports/backtest/counted-scorings.ts'
 
 interface Row {
   readonly reference: string | null
@@ -8,9 +8,8 @@ interface Row {
 }
 
 /** Single scorings as columns of one part. */
-function columnsOf(rows: readonly Row[]): CellColumns {
+function readColumns(rows: readonly Row[]): CellColumns {
   return {
-    isFirstForm: false,
     models: [],
     wanted: Int32Array.from(rows.keys()),
     requestOfRow: Int32Array.from(rows.keys()),
@@ -55,7 +54,7 @@ test.each([
 ] as const)(
   'with dedupe %s each reference counts as told, and who has none always',
   async (dedupe, kept) => {
-    const parts = PARTS.map(columnsOf)
+    const parts = PARTS.map(readColumns)
     const open = async function* () {
       yield parts
     }
@@ -71,7 +70,7 @@ test('a cancelled job reads no further', async () => {
     for (;;) {
       portions++
       if (portions === 3) ending.abort(new Error('cancelled'))
-      yield [columnsOf([{ reference: 'A', atMs: 1 }])]
+      yield [readColumns([{ reference: 'A', atMs: 1 }])]
     }
   }
   const read = CountedScorings.read('last', open, ending.signal)

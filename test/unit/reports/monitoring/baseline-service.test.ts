@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { UserCaller } from '../../../src/access/caller.ts'
-import { checkSpec, compileModel } from '../../../src/engine/index.ts'
-import { BaselineService } from '../../../src/monitoring/baseline-service.ts'
-import type { NewBaseline } from '../../../src/monitoring/monitored.ts'
-import { card, numeric } from '../../support/cards/cards.ts'
-import { ManualClock } from '../../support/start/manual-clock.ts'
+import { checkSpec, compileModel } from '../../../../src/engine/index.ts'
+import type { UserCaller } from '../../../../src/http/access/caller.ts'
+import { BaselineService } from '../../../../src/reports/monitoring/baseline-service.ts'
+import type { NewBaseline } from '../../../../src/reports/monitoring/monitored.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
 
 const CALLER: UserCaller = { kind: 'user', userId: 'usr_1', teamId: 'team_1', role: 'owner' }
 
@@ -21,6 +21,7 @@ test('a baseline is later than the one in force, also where the clock is behind'
         store: {
           baseline: async () => stored.at(-1) ?? null,
           addBaseline: async (baseline: NewBaseline) => void stored.push(baseline),
+          developmentAuc: async () => null,
         },
       },
       reports: {},

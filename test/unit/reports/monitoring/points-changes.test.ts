@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { checkSpec, compileModel } from '../../../src/engine/index.ts'
-import { PointsTally } from '../../../src/monitoring/points-changes.ts'
-import { scanApplicants } from '../../../src/score-log/reading/applicant-scan.ts'
-import { card, numeric } from '../../support/cards/cards.ts'
-import { logOf, scanned } from '../../support/score-log/scanned.ts'
+import { checkSpec, compileModel } from '../../../../src/engine/index.ts'
+import { scanApplicants } from '../../../../src/log/reading/applicant-scan.ts'
+import { PointsTally } from '../../../../src/reports/monitoring/points-changes.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
+import { findLog, scanned } from '../../../support/score-log/scanned.ts'
 
 const BINS = 250
 const FIRST_BIN = 4
@@ -32,8 +32,8 @@ test('of many pairs those of most applicants are shown, and all are counted', as
     })),
   ).flat()
   const query = { teamId: 'team_1', deploymentId: 'dep_1', fromMs: 0, toMs: 1 }
-  const log = logOf(scanned(['a', 'b'], rows))
-  await scanApplicants({ log, query, dedupe: 'none' }, tally.readerOf)
+  const log = findLog(scanned(['a', 'b'], rows))
+  await scanApplicants({ log, query, dedupe: 'none' }, tally.makeReader)
   const { n, changed, features } = tally.report()
   expect([n, changed]).toEqual([rows.length, rows.length - 1])
   const counts = features[0]?.pairs.map((pair) => pair.n) ?? []

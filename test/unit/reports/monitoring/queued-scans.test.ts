@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { QueuedScans } from '../../../src/monitoring/queued-scans.ts'
-import type { ScanQuery } from '../../../src/score-log/reading/log-query.ts'
-import { ScanQueue } from '../../../src/score-log/reading/scan-queue.ts'
-import type { TimeOrder } from '../../../src/score-log/reading/timed-columns.ts'
-import { logOf, scanned } from '../../support/score-log/scanned.ts'
+import type { ScanQuery } from '../../../../src/log/reading/log-query.ts'
+import { ScanQueue } from '../../../../src/log/reading/scan-queue.ts'
+import type { TimeOrder } from '../../../../src/log/reading/timed-columns.ts'
+import { QueuedScans } from '../../../../src/reports/monitoring/queued-scans.ts'
+import { findLog, scanned } from '../../../support/score-log/scanned.ts'
 
 const QUERY = { teamId: 'team_1', deploymentId: 'dep_1', fromMs: 0, toMs: 9 }
 const PARTS = scanned(
@@ -17,7 +17,7 @@ const PARTS = scanned(
 
 /** A log that counts how often it is read. */
 function countingLog() {
-  const inner = logOf(PARTS)
+  const inner = findLog(PARTS)
   const log = {
     ...inner,
     reads: 0,
@@ -34,7 +34,7 @@ function report(model: number, error?: Error) {
   const times: number[] = []
   const reader = {
     takers: `model ${model}`,
-    readerOf: (columns: typeof PARTS) => ({
+    makeReader: (columns: typeof PARTS) => ({
       takes: (row: number) => columns.models[model]?.scored[row] === 1,
       add: (rows: Int32Array) => {
         if (error !== undefined) throw error
@@ -120,8 +120,8 @@ test('a report joins a scan that waits for up to ten seconds', async () => {
 
 test('a log that fails to be read fails all who wait for it', async () => {
   const log = {
-    ...logOf(PARTS),
-    columnsByTime: async () => {
+    ...findLog(PARTS),
+    columnsByTime: () => {
       throw new Error('the database is away')
     },
   }

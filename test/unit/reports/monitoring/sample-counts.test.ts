@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { checkSpec, compileModel } from '../../../src/engine/index.ts'
-import { countSample } from '../../../src/monitoring/sample-counts.ts'
-import { card, numeric } from '../../support/cards/cards.ts'
+import { checkSpec, compileModel } from '../../../../src/engine/index.ts'
+import { countSample } from '../../../../src/reports/monitoring/sample-counts.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
 
 function counted(values: readonly unknown[]) {
   const age = numeric('age', [

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { checkSpec, compileModel } from '../../../src/engine/index.ts'
-import { specBaseline } from '../../../src/monitoring/baseline.ts'
-import { cellLayout } from '../../../src/monitoring/cell-layout.ts'
-import { ModelTallies } from '../../../src/monitoring/model-tally.ts'
-import { featureStabilities, scoreStability } from '../../../src/monitoring/stability.ts'
-import { StabilityPoints } from '../../../src/monitoring/stability-points.ts'
-import { scanApplicants } from '../../../src/score-log/reading/applicant-scan.ts'
-import { card, numeric } from '../../support/cards/cards.ts'
-import { logOf, scanned } from '../../support/score-log/scanned.ts'
+import { checkSpec, compileModel } from '../../../../src/engine/index.ts'
+import { scanApplicants } from '../../../../src/log/reading/applicant-scan.ts'
+import { specBaseline } from '../../../../src/reports/monitoring/baseline.ts'
+import { cellLayout } from '../../../../src/reports/monitoring/cell-layout.ts'
+import { ModelTallies } from '../../../../src/reports/monitoring/model-tally.ts'
+import { featureStabilities, scoreStability } from '../../../../src/reports/monitoring/stability.ts'
+import { StabilityPoints } from '../../../../src/reports/monitoring/stability-points.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
+import { findLog, scanned } from '../../../support/score-log/scanned.ts'
 
 const FIRST_BIN = 4
 const MISSING = 3
@@ -33,8 +33,8 @@ async function tallied(of: ReturnType<typeof sampled>, rows: ReturnType<typeof a
   const layouts = cellLayout(of)
   const tallies = new ModelTallies({ modelId: 'a', population: 'all', layouts, bands: [] })
   const query = { teamId: 'team_1', deploymentId: 'dep_1', fromMs: 0, toMs: 1 }
-  const log = logOf(scanned(['a'], rows))
-  await scanApplicants({ log, query, dedupe: 'last' }, tallies.readerOf)
+  const log = findLog(scanned(['a'], rows))
+  await scanApplicants({ log, query, dedupe: 'last' }, tallies.makeReader)
   return { layouts, tallies }
 }
 
@@ -50,7 +50,7 @@ test('a feature has both indices of a worked example', async () => {
   const input = {
     card: of,
     layouts,
-    baseline: specBaseline('mod_a', new Date(0), of),
+    baseline: specBaseline('mod_a', { createdBy: 'usr_1', createdAt: new Date(0) }, of),
     zeroFill: { kind: 'count', count: 0.5 },
     thresholds: { watch: 0.1, act: 0.25 },
   } as const
@@ -84,16 +84,16 @@ test.each([
     population: 'all',
     layouts,
     bands: [],
-    startOf: (atMs) => atMs,
+    findStart: (atMs) => atMs,
     ...bound,
   })
-  const log = logOf(
+  const log = findLog(
     scanned(
       ['a'],
       [1, 2, 3].flatMap((atMs) => applicants(1, FIRST_BIN, 88, atMs)),
     ),
   )
   const query = { teamId: 'team_1', deploymentId: 'dep_1', fromMs: 0, toMs: 9 }
-  const refused = scanApplicants({ log, query, dedupe: 'none' }, tallies.readerOf)
+  const refused = scanApplicants({ log, query, dedupe: 'none' }, tallies.makeReader)
   await expect(refused).rejects.toMatchObject({ code: 'invalid_request' })
 })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { SwapTally } from '../../../src/monitoring/swap-set.ts'
-import { scanApplicants } from '../../../src/score-log/reading/applicant-scan.ts'
-import { logOf, type ScannedApplicant, scanned } from '../../support/score-log/scanned.ts'
+import { scanApplicants } from '../../../../src/log/reading/applicant-scan.ts'
+import { SwapTally } from '../../../../src/reports/monitoring/swap-set.ts'
+import { findLog, type ScannedApplicant, scanned } from '../../../support/score-log/scanned.ts'
 
 const QUERY = { teamId: 'team_1', deploymentId: 'dep_1', fromMs: 0, toMs: 1 }
 const RULES = ['same_cutoff', 'same_approval_rate', 'same_bad_rate'] as const
@@ -16,12 +16,12 @@ async function swapSet(
     rule,
     cutoff,
     challengerCutoff: null,
-    directionOf: async () => 1,
+    findDirection: async () => 1,
     challengerDirection: 1,
     ...(scoresMax !== undefined && { scoresMax }),
   })
-  const log = logOf(scanned(['a', 'b'], applicants))
-  await scanApplicants({ log, query: QUERY, dedupe: 'none' }, tally.readerOf)
+  const log = findLog(scanned(['a', 'b'], applicants))
+  await scanApplicants({ log, query: QUERY, dedupe: 'none' }, tally.makeReader)
   return tally.report()
 }
 
@@ -60,14 +60,14 @@ const applicants = fc.array(
   { maxLength: 30 },
 )
 /** The probability follows from the score, as it does from a scale. */
-const pdOf = (score: number) => 1 / (1 + Math.exp(score / 3))
-const rowsOf = (scores: readonly (readonly [number, number])[]) =>
-  scores.flatMap(([a, b]) => times(1, a, b, [pdOf(a), pdOf(b)]))
+const computePd = (score: number) => 1 / (1 + Math.exp(score / 3))
+const queryRows = (scores: readonly (readonly [number, number])[]) =>
+  scores.flatMap(([a, b]) => times(1, a, b, [computePd(a), computePd(b)]))
 
 test.each(RULES)('equal models swap nobody by the rule %s', async (rule) => {
   await fc.assert(
     fc.asyncProperty(applicants, fc.nat(6), async (scores, cutoff) => {
-      const rows = rowsOf(scores.map(([a]) => [a, a] as const))
+      const rows = queryRows(scores.map(([a]) => [a, a] as const))
       const { cells } = await swapSet(rows, { rule, cutoff })
       expect([cells.swap_in.n, cells.swap_out.n]).toEqual([0, 0])
     }),
@@ -77,7 +77,7 @@ test.each(RULES)('equal models swap nobody by the rule %s', async (rule) => {
 test.each(RULES)('the cells add up to all applicants by the rule %s', async (rule) => {
   await fc.assert(
     fc.asyncProperty(applicants, fc.nat(6), async (scores, cutoff) => {
-      const found = await swapSet(rowsOf(scores), { rule, cutoff })
+      const found = await swapSet(queryRows(scores), { rule, cutoff })
       const sum = Object.values(found.cells).reduce((total, { n }) => total + n, 0)
       expect([sum, found.n]).toEqual([scores.length, scores.length])
     }),
@@ -85,7 +85,7 @@ test.each(RULES)('the cells add up to all applicants by the rule %s', async (rul
 })
 
 test('more different scores than a table may hold are refused, where it needs one', async () => {
-  const rows = rowsOf([
+  const rows = queryRows([
     [1, 1],
     [2, 2],
     [3, 3],
@@ -109,9 +109,9 @@ test('without probabilities a rule that needs them is refused', async () => {
 test('exchanging champion and challenger exchanges those who are swapped in and out', async () => {
   await fc.assert(
     fc.asyncProperty(applicants, fc.nat(6), async (scores, cutoff) => {
-      const there = await swapSet(rowsOf(scores), { rule: 'same_cutoff', cutoff })
+      const there = await swapSet(queryRows(scores), { rule: 'same_cutoff', cutoff })
       const exchanged = scores.map(([a, b]) => [b, a] as const)
-      const back = await swapSet(rowsOf(exchanged), { rule: 'same_cutoff', cutoff })
+      const back = await swapSet(queryRows(exchanged), { rule: 'same_cutoff', cutoff })
       const { both_approve, swap_in, swap_out, both_decline } = there.cells
       expect(back.cells).toMatchObject({
         both_approve: { n: both_approve.n },

@@ -1,19 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { orderOf, type PointsGroup } from '../../../src/performance/statistics/bin-order.ts'
-import { probabilityFitOf } from '../../../src/performance/statistics/brier.ts'
-import { calibrationOf, hosmerLemeshow } from '../../../src/performance/statistics/calibration.ts'
 import {
+  findOrder,
+  type PointsGroup,
+} from '../../../../src/reports/performance/statistics/bin-order.ts'
+import { computeProbabilityFit } from '../../../../src/reports/performance/statistics/brier.ts'
+import {
+  computeCalibration,
+  hosmerLemeshow,
+} from '../../../../src/reports/performance/statistics/calibration.ts'
+import {
+  computeDiscrimination,
   type Direction,
-  developmentCheckOf,
-  discriminationOf,
-} from '../../../src/performance/statistics/discrimination.ts'
-import { expectedPerformance } from '../../../src/performance/statistics/expected.ts'
-import { gainsOf } from '../../../src/performance/statistics/gains.ts'
-import { ksIntervalOf } from '../../../src/performance/statistics/ks-interval.ts'
-import { comparePaired } from '../../../src/performance/statistics/paired.ts'
-import { ScoreCounts } from '../../../src/performance/statistics/score-counts.ts'
-import { labelledSample, mildPd } from '../../support/naive/labelled-sample.ts'
+  readDevelopmentCheck,
+} from '../../../../src/reports/performance/statistics/discrimination.ts'
+import { expectedPerformance } from '../../../../src/reports/performance/statistics/expected.ts'
+import { computeGains } from '../../../../src/reports/performance/statistics/gains.ts'
+import { computeKsInterval } from '../../../../src/reports/performance/statistics/ks-interval.ts'
+import { comparePaired } from '../../../../src/reports/performance/statistics/paired.ts'
+import { ScoreCounts } from '../../../../src/reports/performance/statistics/score-counts.ts'
+import { labelledSample, mildPd } from '../../../support/naive/labelled-sample.ts'
 
 interface Group {
   readonly min: number
@@ -96,10 +102,14 @@ const REFERENCE: {
 const RISKS = [0.1, 0.35, 0.24, 0.8, 0.2, 0.85, 0.13, 0.85, 0.74, 0.58, 0.71, 0.25]
 const BADS = [0, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1].map((bad) => bad === 1)
 
-function countsOf(scores: readonly number[], isBad: readonly boolean[], pdOf: typeof mildPd) {
+function readCounts(
+  scores: readonly number[],
+  isBad: readonly boolean[],
+  computePd: typeof mildPd,
+) {
   const counts = new ScoreCounts()
   for (const [row, score] of scores.entries()) {
-    counts.add(score, pdOf(score), isBad[row] ? 0 : 1, isBad[row] ? 1 : 0)
+    counts.add(score, computePd(score), isBad[row] ? 0 : 1, isBad[row] ? 1 : 0)
   }
   return counts.sorted()
 }
@@ -111,7 +121,7 @@ function expectClose(found: number | null | undefined, expected: number, digits 
 }
 
 function expectGroup({ n, bad, mean_pd, ...expected }: Group): void {
-  const found = calibrationOf({ n, bad, meanPd: mean_pd })
+  const found = computeCalibration({ n, bad, meanPd: mean_pd })
   expectClose(found.badRateLow, expected.low, 9)
   expectClose(found.badRateHigh, expected.high, 9)
   expectClose(found.jeffreysP, expected.jeffreys_p, 9)
@@ -123,17 +133,17 @@ describe('the small set', () => {
   const { small } = REFERENCE
 
   test('has the figures of the libraries', async () => {
-    const counts = await countsOf(RISKS, BADS, (risk) => risk)
-    const found = await discriminationOf(counts, -1)
+    const counts = await readCounts(RISKS, BADS, (risk) => risk)
+    const found = await computeDiscrimination(counts, -1)
     expectClose(found.auc, small.auc)
     expectClose(found.aucSe, small.auc_se)
     expectClose(found.aucLow, small.auc_interval[0])
     expectClose(found.aucHigh, small.auc_interval[1])
     expectClose(found.ks, small.ks)
-    const development = developmentCheckOf(found, small.development.auc)
+    const development = readDevelopmentCheck(found, small.development.auc)
     expectClose(development.s, small.development.s)
     expectClose(development.pValue, small.development.p)
-    const { brier, spiegelhalter } = await probabilityFitOf(counts)
+    const { brier, spiegelhalter } = await computeProbabilityFit(counts)
     expectClose(brier, small.brier)
     expectClose(spiegelhalter?.z, small.spiegelhalter.z)
     expectClose(spiegelhalter?.pValue, small.spiegelhalter.p)
@@ -162,14 +172,14 @@ describe.each(REFERENCE.samples)('$n applicants, ties $has_ties', (reference) =>
   test('have the discrimination of the libraries', async () => {
     const { champion, challenger, isBad } = sample
     expect(isBad.filter(Boolean)).toHaveLength(reference.bad)
-    const found = await discriminationOf(await countsOf(champion, isBad, mildPd), 1)
+    const found = await computeDiscrimination(await readCounts(champion, isBad, mildPd), 1)
     expectClose(found.auc, reference.auc)
     expectClose(found.aucSe, reference.auc_se)
     expectClose(found.aucLow, reference.auc_interval[0])
     expectClose(found.aucHigh, reference.auc_interval[1])
     expectClose(found.ks, reference.ks)
     expectClose(found.ksScore, reference.ks_score)
-    const development = developmentCheckOf(found, reference.development.auc)
+    const development = readDevelopmentCheck(found, reference.development.auc)
     expectClose(development.s, reference.development.s, 9)
     expectClose(development.pValue, reference.development.p, 8)
     const paired = await comparePaired(
@@ -183,8 +193,8 @@ describe.each(REFERENCE.samples)('$n applicants, ties $has_ties', (reference) =>
   })
 
   test('have the interval of KS of the libraries', async () => {
-    const counts = await countsOf(sample.champion, sample.isBad, mildPd)
-    const found = await ksIntervalOf(counts, await discriminationOf(counts, 1))
+    const counts = await readCounts(sample.champion, sample.isBad, mildPd)
+    const found = await computeKsInterval(counts, await computeDiscrimination(counts, 1))
     const isDrawn = reference.n <= 20_000
     expect(found).toMatchObject(
       isDrawn
@@ -198,8 +208,8 @@ describe.each(REFERENCE.samples)('$n applicants, ties $has_ties', (reference) =>
   })
 
   test('have the gains of the libraries', async () => {
-    const counts = await countsOf(sample.champion, sample.isBad, mildPd)
-    const bands = await gainsOf(counts, 1)
+    const counts = await readCounts(sample.champion, sample.isBad, mildPd)
+    const bands = await computeGains(counts, 1)
     const wanted = reference.gains
     expect(
       bands.map((one) => [
@@ -224,8 +234,8 @@ describe.each(REFERENCE.samples)('$n applicants, ties $has_ties', (reference) =>
   })
 
   test('have the calibration of the libraries', async () => {
-    const counts = await countsOf(sample.champion, sample.isBad, mildPd)
-    const { brier, spiegelhalter } = await probabilityFitOf(counts)
+    const counts = await readCounts(sample.champion, sample.isBad, mildPd)
+    const { brier, spiegelhalter } = await computeProbabilityFit(counts)
     expectClose(brier, reference.brier)
     expectClose(spiegelhalter?.z, reference.spiegelhalter.z, 8)
     expectClose(spiegelhalter?.pValue, reference.spiegelhalter.p, 6)
@@ -244,7 +254,7 @@ describe.each(REFERENCE.samples)('$n applicants, ties $has_ties', (reference) =>
 test('points are in the order of bad rates as far as SciPy and statsmodels say so', () => {
   expect(REFERENCE.orders.some(({ inversions }) => inversions.length > 0)).toBe(true)
   for (const { direction, bins, spearman, inversions } of REFERENCE.orders) {
-    const found = orderOf(bins, direction)
+    const found = findOrder(bins, direction)
     if (spearman === null) expect(found.spearman).toBeNull()
     else expect(found.spearman).toBeCloseTo(spearman, 12)
     const places = found.inversions.map(({ better, worse }) => [better.points, worse.points])

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ScoreCounts } from '../../../src/performance/statistics/score-counts.ts'
+import { ScoreCounts } from '../../../../src/reports/performance/statistics/score-counts.ts'
 
 const score = fc.oneof(
   fc.integer({ min: -20, max: 20 }),

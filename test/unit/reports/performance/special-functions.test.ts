@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import {
   chiSquaredQuantile,
   chiSquaredTail,
-} from '../../../../src/monitoring/statistics/chi-squared.ts'
+} from '../../../../src/reports/performance/statistics/special-functions.ts'
 
 // scipy 1.17.1: chi2.sf(value, degrees).
 test.each([

@@ -1,17 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  calibrationOf,
+  computeCalibration,
   hosmerLemeshow,
   weightOfEvidence,
-} from '../../../src/performance/statistics/calibration.ts'
-import { discriminationOf } from '../../../src/performance/statistics/discrimination.ts'
-import { expectedPerformance } from '../../../src/performance/statistics/expected.ts'
-import { gainsOf } from '../../../src/performance/statistics/gains.ts'
-import { comparePaired, scoreCountsOf } from '../../../src/performance/statistics/paired.ts'
-import { addMonths, VintageTally } from '../../../src/performance/statistics/vintages.ts'
-import { timedTurns } from '../../support/expect/turns.ts'
-import { labelledSample as sample } from '../../support/naive/labelled-sample.ts'
+} from '../../../../src/reports/performance/statistics/calibration.ts'
+import { computeDiscrimination } from '../../../../src/reports/performance/statistics/discrimination.ts'
+import { expectedPerformance } from '../../../../src/reports/performance/statistics/expected.ts'
+import { computeGains } from '../../../../src/reports/performance/statistics/gains.ts'
+import {
+  comparePaired,
+  countScores,
+} from '../../../../src/reports/performance/statistics/paired.ts'
+import { addMonths, VintageTally } from '../../../../src/reports/performance/statistics/vintages.ts'
+import { timedTurns } from '../../../support/expect/turns.ts'
+import { labelledSample as sample } from '../../../support/naive/labelled-sample.ts'
 
 const RISKS = [0.1, 0.35, 0.24, 0.8, 0.2, 0.85, 0.13, 0.85, 0.74, 0.58, 0.71, 0.25]
 const BADS = [0, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1].map((bad) => bad === 1)
@@ -19,7 +22,7 @@ const BADS = [0, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1].map((bad) => bad === 1)
 // The values of the three libraries were written by NumPy 2.4, SciPy 1.17 and scikit-learn 1.8.
 describe('discrimination', () => {
   test('a small set with a tie has the AUC, interval and KS of scikit-learn and SciPy', async () => {
-    const found = await discriminationOf(await scoreCountsOf(RISKS, BADS), -1)
+    const found = await computeDiscrimination(await countScores(RISKS, BADS), -1)
     expect(found.auc).toBeCloseTo(0.7083333333333334, 14)
     expect(found.aucSe).toBeCloseTo(0.1687371394276382, 14)
     expect(found.aucLow).toBeCloseTo(0.3288288967519816, 13)
@@ -58,7 +61,7 @@ describe('discrimination', () => {
   ])('$n applicants, ties $hasTies, have the figures of the libraries', async (expected) => {
     const { champion, challenger, isBad } = sample(expected.n, expected.hasTies)
     expect(isBad.filter(Boolean)).toHaveLength(expected.bads)
-    const found = await discriminationOf(await scoreCountsOf(champion, isBad), 1)
+    const found = await computeDiscrimination(await countScores(champion, isBad), 1)
     expect(found.auc).toBeCloseTo(expected.auc, 13)
     expect(found.aucSe).toBeCloseTo(expected.se, 13)
     expect(found.ks).toBeCloseTo(expected.ks, 13)
@@ -77,9 +80,9 @@ describe('discrimination', () => {
     const { champion, challenger, isBad } = sample(400, true)
     const order = champion.map((_, row) => row).sort((a, b) => ((a * 37) % 400) - ((b * 37) % 400))
     const shuffled = <T>(list: readonly T[]) => order.map((row) => list[row] as T)
-    const found = await discriminationOf(await scoreCountsOf(champion, isBad), 1)
+    const found = await computeDiscrimination(await countScores(champion, isBad), 1)
     const bad = shuffled(isBad)
-    const again = await discriminationOf(await scoreCountsOf(shuffled(champion), bad), 1)
+    const again = await computeDiscrimination(await countScores(shuffled(champion), bad), 1)
     expect(again).toEqual(found)
     const paired = { champion: shuffled(champion), challenger: shuffled(challenger), isBad: bad }
     const both = { champion: 1, challenger: 1 } as const
@@ -88,7 +91,7 @@ describe('discrimination', () => {
     )
     const mirrored = champion.map((score) => -score)
     const { ksScore: _, ...figures } = found
-    const other = await discriminationOf(await scoreCountsOf(mirrored, isBad), -1)
+    const other = await computeDiscrimination(await countScores(mirrored, isBad), -1)
     expect(other).toMatchObject(figures)
   })
 
@@ -101,7 +104,7 @@ describe('discrimination', () => {
   })
 
   test('one score for all tells nothing apart, and has no interval', async () => {
-    const found = await discriminationOf([{ score: 500, good: 30, bad: 5 }], 1)
+    const found = await computeDiscrimination([{ score: 500, good: 30, bad: 5 }], 1)
     expect(found).toMatchObject({ auc: 0.5, aucSe: 0, aucLow: null, aucHigh: null, ks: 0 })
     const scores = { champion: [1, 1, 1, 1], challenger: [1, 1, 1, 1] }
     const isBad = [true, true, false, false]
@@ -118,7 +121,7 @@ describe('discrimination', () => {
   })
 
   test('one class only has no figures', async () => {
-    const found = await discriminationOf([{ score: 500, good: 30, bad: 0 }], 1)
+    const found = await computeDiscrimination([{ score: 500, good: 30, bad: 0 }], 1)
     expect(Object.values(found).every((value) => value === null)).toBe(true)
   })
 })
@@ -130,7 +133,7 @@ describe('gains', () => {
       { score: 500, good: 5, bad: 1 },
       { score: 600, good: 10, bad: 0 },
     ]
-    const bands = await gainsOf(counts, 1, 4)
+    const bands = await computeGains(counts, 1, 4)
     expect(bands.map(({ minScore, maxScore, count }) => [minScore, maxScore, count])).toEqual([
       [600, 600, 10],
       [500, 500, 6],
@@ -146,7 +149,7 @@ describe('gains', () => {
       approvalRate: 1,
       lift: 3.75,
     })
-    expect((await gainsOf(counts, -1, 4))[0]).toMatchObject({
+    expect((await computeGains(counts, -1, 4))[0]).toMatchObject({
       minScore: 400,
       maxScore: 500,
       bad: 4,
@@ -156,7 +159,7 @@ describe('gains', () => {
   // A table of one applicant in each band says nothing.
   test('after a large tie the bands are as large as before', async () => {
     const below = Array.from({ length: 50 }, (_, score) => ({ score, good: 1, bad: 0 }))
-    const bands = await gainsOf([...below, { score: 900, good: 40, bad: 10 }], 1)
+    const bands = await computeGains([...below, { score: 900, good: 40, bad: 10 }], 1)
     expect(bands.map(({ count }) => count)).toEqual([50, 10, 10, 10, 10, 10])
   })
 
@@ -166,12 +169,12 @@ describe('gains', () => {
       fc.asyncProperty(arbitrary, fc.integer({ min: 1, max: 12 }), async (applicants, bandsMax) => {
         const scores = applicants.map(([score]) => score).sort((a, b) => b - a)
         // The tenth of the first applicant of a score decides for all with this score.
-        const bandOf = (score: number) =>
+        const findBand = (score: number) =>
           Math.floor((scores.indexOf(score) * bandsMax) / scores.length)
         const naive = new Map<number, number[]>()
         let previous = -1
         for (const score of new Set(scores)) {
-          const isNew = previous < 0 || bandOf(score) > bandOf(scores[previous] ?? 0)
+          const isNew = previous < 0 || findBand(score) > findBand(scores[previous] ?? 0)
           if (isNew) previous = scores.indexOf(score)
           const start = scores[previous] ?? 0
           naive.set(start, [...(naive.get(start) ?? []), score])
@@ -181,7 +184,7 @@ describe('gains', () => {
           good: applicants.filter(([own, isBad]) => own === score && !isBad).length,
           bad: applicants.filter(([own, isBad]) => own === score && isBad).length,
         }))
-        const bands = await gainsOf(counts, 1, bandsMax)
+        const bands = await computeGains(counts, 1, bandsMax)
         expect(bands.map(({ minScore, maxScore }) => [minScore, maxScore])).toEqual(
           [...naive.values()].map((own) => [Math.min(...own), Math.max(...own)]),
         )
@@ -199,7 +202,7 @@ describe('calibration', () => {
     [100, 0.03, 7, 0.01849320071446584, 0.031227509431355254, 2.3448415],
     [1_000_000, 0.02, 20_200, 0.07673380425457442, 0.07724787137104214, 1.4285714],
   ])('%i applicants at %f with %i bad have the tests of SciPy', (n, meanPd, bad, p, tail, z) => {
-    const found = calibrationOf({ n, bad, meanPd })
+    const found = computeCalibration({ n, bad, meanPd })
     expect((found.jeffreysP ?? 0) / p).toBeCloseTo(1, 10)
     expect((found.binomialP ?? 0) / tail).toBeCloseTo(1, 10)
     expect(found.z).toBeCloseTo(z, 7)
@@ -212,15 +215,15 @@ describe('calibration', () => {
     [50, 50, 0.9512415405559286, 0.9999902283366982],
     [20_200, 1_000_000, 0.01992565155562604, 0.020477125809727756],
   ])('the Jeffreys interval of %i bad in %i is that of SciPy', (bad, n, low, high) => {
-    const found = calibrationOf({ n, bad, meanPd: null })
+    const found = computeCalibration({ n, bad, meanPd: null })
     expect(found.badRateLow / low).toBeCloseTo(1, 9)
     expect(found.badRateHigh / high).toBeCloseTo(1, 9)
     expect(found).toMatchObject({ jeffreysP: null, binomialP: null, z: null, light: null })
   })
 
   test('the light is red up to 0.01 and amber up to 0.05', () => {
-    const lightOf = (bad: number) => calibrationOf({ n: 100, bad, meanPd: 0.03 }).light
-    expect([3, 7, 9].map(lightOf)).toEqual(['green', 'amber', 'red'])
+    const decideLight = (bad: number) => computeCalibration({ n: 100, bad, meanPd: 0.03 }).light
+    expect([3, 7, 9].map(decideLight)).toEqual(['green', 'amber', 'red'])
   })
 
   test('Hosmer-Lemeshow has a degree of freedom for each group', () => {

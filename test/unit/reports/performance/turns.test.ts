@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { ScoredApplicant } from '../../../src/outcomes/applicant.ts'
-import { reportOf } from '../../../src/performance/report.ts'
-import { probabilityFitOf } from '../../../src/performance/statistics/brier.ts'
-import { discriminationOf } from '../../../src/performance/statistics/discrimination.ts'
-import { expectedPerformance } from '../../../src/performance/statistics/expected.ts'
-import { gainsOf } from '../../../src/performance/statistics/gains.ts'
-import { ksIntervalOf } from '../../../src/performance/statistics/ks-interval.ts'
-import { ScoreCounts } from '../../../src/performance/statistics/score-counts.ts'
-import { PerformanceTally } from '../../../src/performance/tally.ts'
-import { timedTurns } from '../../support/expect/turns.ts'
+import type { ScoredApplicant } from '../../../../src/outcomes/applicant.ts'
+import { makeReport } from '../../../../src/reports/performance/report.ts'
+import { computeProbabilityFit } from '../../../../src/reports/performance/statistics/brier.ts'
+import { computeDiscrimination } from '../../../../src/reports/performance/statistics/discrimination.ts'
+import { expectedPerformance } from '../../../../src/reports/performance/statistics/expected.ts'
+import { computeGains } from '../../../../src/reports/performance/statistics/gains.ts'
+import { computeKsInterval } from '../../../../src/reports/performance/statistics/ks-interval.ts'
+import { ScoreCounts } from '../../../../src/reports/performance/statistics/score-counts.ts'
+import { PerformanceTally } from '../../../../src/reports/performance/tally.ts'
+import { timedTurns } from '../../../support/expect/turns.ts'
 
 /** As many distinct scores as a report may have. */
 const SCORES = 1_000_000
@@ -38,12 +38,12 @@ beforeAll(() => {
 // A report over a million applicants is one of many requests of its process.
 describe('over a million distinct scores', () => {
   test.each([
-    ['discrimination', () => discriminationOf(counts, 1)],
-    ['the gains table', () => gainsOf(counts, 1)],
-    ['the Brier score', () => probabilityFitOf(counts)],
+    ['discrimination', () => computeDiscrimination(counts, 1)],
+    ['the gains table', () => computeGains(counts, 1)],
+    ['the Brier score', () => computeProbabilityFit(counts)],
     ['what is expected', () => expectedPerformance(counts, 1)],
     ['sorting', () => table.sorted()],
-    ['the interval of KS', () => ksIntervalOf(counts, { ks: 0.5, ksScore: 500 } as never)],
+    ['the interval of KS', () => computeKsInterval(counts, { ks: 0.5, ksScore: 500 } as never)],
   ])('%s leaves the event loop to scores', async (_, work) => {
     const { longestMs, totalMs } = await timedTurns<unknown>(work)
     expect(longestMs).toBeLessThan(Math.max(20, totalMs * SHARE_MAX))
@@ -52,8 +52,8 @@ describe('over a million distinct scores', () => {
 
 test('draws for an interval leave the event loop to scores', async () => {
   const drawn = counts.filter((_, index) => index % 60 === 0)
-  const found = await discriminationOf(drawn, 1)
-  const { result, longestMs, totalMs } = await timedTurns(() => ksIntervalOf(drawn, found))
+  const found = await computeDiscrimination(drawn, 1)
+  const { result, longestMs, totalMs } = await timedTurns(() => computeKsInterval(drawn, found))
   expect(result?.method).toBe('bootstrap')
   expect(longestMs).toBeLessThan(totalMs / 5)
 })
@@ -77,12 +77,14 @@ test('a whole report over 200,000 applicants leaves the event loop to scores', a
   const model = { modelId: 'mod_1', name: 'm', version: '1', specSha256: '', card: null }
   const unlabelled = counts.slice(0, 200_000)
   const { result, longestMs, totalMs } = await timedTurns(() =>
-    reportOf({
+    makeReport({
       tally,
       population: { scored: 400_000, unlabelled },
       model,
       others: new Map(),
       developmentAuc: null,
+      margin: 0.01,
+      challengers: [],
     }),
   )
   expect(result).toMatchObject({ n: 200_000, expected: { n: 200_000 } })

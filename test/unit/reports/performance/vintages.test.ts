@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
-import { APPLICANTS_MAX } from '../../../src/performance/bounds.ts'
-import type { ScoringFacts } from '../../../src/performance/labelled.ts'
-import { PerformanceService } from '../../../src/performance/service.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { ScanQueue } from '../../../src/score-log/reading/scan-queue.ts'
-import { timedTurns } from '../../support/expect/turns.ts'
+import { ScanQueue } from '../../../../src/log/reading/scan-queue.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { APPLICANTS_MAX } from '../../../../src/reports/performance/bounds.ts'
+import type { ScoringFacts } from '../../../../src/reports/performance/labelled.ts'
+import { PerformanceService } from '../../../../src/reports/performance/service.ts'
+import { timedTurns } from '../../../support/expect/turns.ts'
 
 const PORTION = 2_000
 const SLUG = newId('dep_', 0)
 const BOOKED_MS = Date.UTC(2015, 0, 1)
 
 /** The vintages of so many accounts. */
-function vintagesOf(applicants: number, windowMonths: number) {
+function readVintages(applicants: number, windowMonths: number) {
   const account = {
     referenceHash: null,
     performance: {
@@ -44,13 +44,13 @@ function vintagesOf(applicants: number, windowMonths: number) {
 }
 
 test('vintages leave the event loop to scores', async () => {
-  const { result, longestMs, totalMs } = await timedTurns(() => vintagesOf(200_000, 120))
+  const { result, longestMs, totalMs } = await timedTurns(() => readVintages(200_000, 120))
   expect(result).toMatchObject([{ cohort: '2015-01', n: 200_000 }])
   expect(longestMs).toBeLessThan(totalMs / 3)
 })
 
 test('vintages of too many applicants are refused', async () => {
-  await expect(vintagesOf(APPLICANTS_MAX + 1, 1)).rejects.toMatchObject({
+  await expect(readVintages(APPLICANTS_MAX + 1, 1)).rejects.toMatchObject({
     code: 'invalid_request',
     message: 'the period has more than 1000000 outcomes: choose a shorter one',
   })

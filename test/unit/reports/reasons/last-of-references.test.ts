@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LastOfReferences, referencesMax } from '../../../src/reasons/applicants.ts'
+import { LastOfReferences, referencesMax } from '../../../../src/reports/reasons/applicants.ts'
 
 // 320 MiB of 250 bytes and four for each feature.
 test.each([

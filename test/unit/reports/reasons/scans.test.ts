@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { LoggedReasons } from '../../../src/reasons/scans.ts'
-import { ScanQueue } from '../../../src/score-log/reading/scan-queue.ts'
-import { compiledCard, worksheetCard } from '../../support/cards/reason-cards.ts'
+import { ScanQueue } from '../../../../src/log/reading/scan-queue.ts'
+import { LoggedReasons } from '../../../../src/reports/reasons/scans.ts'
+import { compiledCard, worksheetCard } from '../../../support/cards/reason-cards.ts'
 
 const MODEL = 'mod_0000000000000000000000'
 const EVER = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }

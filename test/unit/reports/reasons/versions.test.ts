@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ENGINE_VERSION, ModelScore, scoreApplicant } from '../../../src/engine/index.ts'
-import { ExplanationService } from '../../../src/reasons/explanation.ts'
-import { compiledCard, foundReasons, worksheetCard } from '../../support/cards/reason-cards.ts'
+import { ENGINE_VERSION, ModelScore, scoreApplicant } from '../../../../src/engine/index.ts'
+import { ExplanationService } from '../../../../src/reports/reasons/explanation.ts'
+import { compiledCard, foundReasons, worksheetCard } from '../../../support/cards/reason-cards.ts'
 
 const ZEROS = { tenure: 0, income: 0, util: 0, inquiries: 0 }
 
@@ -24,7 +24,11 @@ function explained(engineVersion: number) {
   const get = async () => ({ request, models: new Map([['mod_1', { card }]]), first: 0 })
   // The service reads these fields and no others.
   const scores = { get } as unknown as ConstructorParameters<typeof ExplanationService>[0]['scores']
-  const service = new ExplanationService({ scores, baseline: async () => null })
+  const service = new ExplanationService({
+    scores,
+    baseline: async () => null,
+    cutoff: async () => null,
+  })
   return service.explain({} as never, 'req_1', { lang: 'en' })
 }
 

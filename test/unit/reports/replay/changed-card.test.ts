@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { nextUp } from '../../../src/engine/index.ts'
-import { type ReplayTotals, replayColumns } from '../../../src/replay/replayed-columns.ts'
-import { cellColumnsOfRequests } from '../../../src/score-log/reading/cell-columns.ts'
-import { StoredModels } from '../../../src/score-log/reading/stored-models.ts'
-import { TurnTaker } from '../../../src/score-log/reading/turn-taker.ts'
-import type { LoggedRequest } from '../../../src/score-log/record/logged-request.ts'
-import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
-import { testModel } from '../../support/score-log/record-payloads.ts'
+import { nextUp } from '../../../../src/engine/index.ts'
+import { StoredModels } from '../../../../src/log/reading/stored-models.ts'
+import type { LoggedRequest } from '../../../../src/log/record/logged-request.ts'
+import { TurnTaker } from '../../../../src/platform/turn-taker.ts'
+import {
+  type ReplayTotals,
+  replayColumns,
+} from '../../../../src/reports/replay/replayed-columns.ts'
+import { sampleApplicants, sampleSpec } from '../../../support/cards/cards.ts'
+import { cellColumnsOfRequests } from '../../../support/score-log/cell-columns.ts'
+import { testModel } from '../../../support/score-log/record-payloads.ts'
 
 const SPEC = sampleSpec()
 const TEXT = JSON.stringify(SPEC)
@@ -21,7 +24,7 @@ function logged(specSha256: string | null): LoggedRequest[] {
   return sampleApplicants()
     .slice(0, 50)
     .map(({ applicant }, index) => {
-      const result = model.resultOf(applicant)
+      const result = model.makeResult(applicant)
       if (result === null) throw new Error('the applicant is not valid')
       const { score, pd, grade, cells } = result
       const named = model.model.grades.names[grade] ?? null
@@ -91,7 +94,7 @@ test('where no hash was logged, a point that changes a score is caught by it', a
     const text = changed(one, (points) => points + 1e-9)
     const [before, after] = [testModel(SPEC), testModel(JSON.parse(text))]
     const hit = applicants.filter(
-      ({ applicant }) => before.resultOf(applicant)?.score !== after.resultOf(applicant)?.score,
+      ({ applicant }) => before.makeResult(applicant)?.score !== after.makeResult(applicant)?.score,
     )
     const { n, identical, different } = await replayed(text, logged(null))
     expect(n - identical).toBe(hit.length)

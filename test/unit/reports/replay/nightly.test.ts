@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { nextUp } from '../../../src/engine/index.ts'
-import { MetricRegistry } from '../../../src/platform/metrics/registry.ts'
-import { msToNight } from '../../../src/replay/nightly.ts'
-import { openReplay } from '../../../src/replay/open.ts'
-import { BlockEncoder } from '../../../src/score-log/blocks/block-encoder.ts'
-import type { StoredBlock } from '../../../src/score-log/blocks/stored-block.ts'
-import { StoredModels } from '../../../src/score-log/reading/stored-models.ts'
-import { addReplayMetrics } from '../../../src/service-metrics.ts'
-import { card, numeric } from '../../support/cards/cards.ts'
-import { recordPayload, testModel } from '../../support/score-log/record-payloads.ts'
+import { nextUp } from '../../../../src/engine/index.ts'
+import { BlockEncoder } from '../../../../src/log/blocks/block-encoder.ts'
+import { BlockReader } from '../../../../src/log/blocks/block-store.ts'
+import type { StoredBlock } from '../../../../src/log/blocks/stored-block.ts'
+import { CellModels, StoredModels } from '../../../../src/log/reading/stored-models.ts'
+import { MetricRegistry } from '../../../../src/platform/metrics/registry.ts'
+import { msToNight, NightlyReplay } from '../../../../src/reports/replay/nightly.ts'
+import { addReplayMetrics } from '../../../../src/telemetry/service-metrics.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
+import { recordPayload, testModel } from '../../../support/score-log/record-payloads.ts'
 
 const POINTS = 9.5
 const SPEC = card([numeric('age', [['(-Infinity, Infinity)', POINTS]])])
@@ -25,12 +25,12 @@ function storedBlock(): StoredBlock {
   const model = { ...testModel(SPEC), specSha256 }
   const encoder = new BlockEncoder(new Map([[model.modelId, model.model]]))
   for (let age = 0; age < APPLICANTS; age++) {
-    const rows = [{ id: null, results: [model.resultOf({ age })] }]
+    const rows = [{ id: null, results: [model.makeResult({ age })] }]
     encoder.add(recordPayload({ models: [model], rows, scoredAtMs: NOW_MS }))
   }
   const block = encoder.encode()
   if (block === null) throw new Error('nothing was encoded')
-  return { ...block, blockId: '1', sources: null }
+  return { ...block, blockId: '1', sources: Buffer.alloc(0) }
 }
 
 /** A night over the block while the database has this text for the card. */
@@ -43,30 +43,32 @@ async function night(specText: string, read: () => Promise<readonly StoredBlock[
     },
   })
   const modelTexts = async () => [{ modelId: 'mod_1', name: 'S', version: '1', specText }]
-  const { nightly } = openReplay({
-    store: { blocksSince: read, applicantsOf: async () => 0 },
-    openSource: () => ({ models: new StoredModels({ modelTexts }) }) as never,
-    jobs: {} as never,
-    reading: {} as never,
+  const nightly = new NightlyReplay({
+    samples: { blocksSince: read },
+    blocks: new BlockReader({ execute: async () => [] } as never),
+    openSource: () =>
+      ({
+        models: new StoredModels({ modelTexts }),
+        cells: new CellModels({ modelTexts }),
+      }) as never,
     clock: { epochMs: () => NOW_MS, monotonicMs: () => 0 },
     log: pino({ base: null }, stream),
-    factsOf: (error) => ({ type: (error as Error).name }),
   })
-  await nightly.runOnce()
+  await nightly.periodic.runOnce()
   const metrics = new MetricRegistry()
   addReplayMetrics(metrics, nightly)
   const text = await metrics.text()
-  const figureOf = (series: string) =>
+  const readFigure = (series: string) =>
     text
       .split('\n')
       .find((line) => line.startsWith(`${series} `))
       ?.split(' ')[1]
   return {
     lines,
-    identical: figureOf('scoreline_replayed_results_total{outcome="identical"}'),
-    different: figureOf('scoreline_replayed_results_total{outcome="different"}'),
-    failed: figureOf('scoreline_replay_failed_nights_total'),
-    lastEnd: figureOf('scoreline_replay_last_end_seconds'),
+    identical: readFigure('scoreline_replayed_results_total{outcome="identical"}'),
+    different: readFigure('scoreline_replayed_results_total{outcome="different"}'),
+    failed: readFigure('scoreline_replay_failed_nights_total'),
+    lastEnd: readFigure('scoreline_replay_last_end_seconds'),
   }
 }
 
@@ -103,7 +105,7 @@ test('a night that cannot read the log is counted and logged, and ends nothing',
   const found = await night(TEXT, () => Promise.reject(new TypeError('away')))
   expect(found).toMatchObject({ identical: '0', different: '0', failed: '1', lastEnd: '0' })
   expect(found.lines).toMatchObject([
-    { level: 50, err: { type: 'TypeError' }, msg: expect.stringContaining('will run again') },
+    { level: 50, err: { name: 'TypeError' }, msg: expect.stringContaining('will run again') },
   ])
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { scaleOver, ValueDistribution } from '../../../src/stats/value-distribution.ts'
-import { percentile } from '../../support/load/percentile.ts'
+import { scaleOver, ValueDistribution } from '../../../../src/reports/stats/value-distribution.ts'
+import { percentile } from '../../../support/load/percentile.ts'
 
 /** Reproducible values in [0, 1). */
 function randoms(count: number): number[] {

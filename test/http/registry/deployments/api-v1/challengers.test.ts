@@ -2,17 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   AddScorecardChallengerResult,
   RemoveScorecardChallengerResult,
-} from '../../../../schemas/scorecards.ts'
-import { newId } from '../../../../src/platform/ids/ids.ts'
-import { outcomeOf, refusalOf, successOf } from '../../../support/expect/answers.ts'
-import { backends } from '../../../support/start/databases.ts'
+} from '../../../../../schemas/scorecards.ts'
+import { newId } from '../../../../../src/platform/ids/ids.ts'
+import { expectSuccess, findOutcome, formatRefusal } from '../../../../support/expect/answers.ts'
+import { backends } from '../../../../support/start/databases.ts'
 import {
   numberedSpec,
   startTwoTeams,
   steppingClock,
   type Team,
   type TwoTeams,
-} from '../../../support/start/team.ts'
+} from '../../../../support/start/team.ts'
 
 const WRONG = '422 invalid_traffic_config'
 
@@ -45,7 +45,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('a version becomes a challenger, its mode that of the deployment, and leaves again', async () => {
     const { slug, models } = await contest(2)
-    const added = successOf(await add(slug, order('2.0', 100)), AddScorecardChallengerResult)
+    const added = expectSuccess(await add(slug, order('2.0', 100)), AddScorecardChallengerResult)
     const { id } = added.challenger
     expect(added).toEqual({
       scorecard_id: slug,
@@ -68,7 +68,7 @@ describe.each(backends)('on $name', (backend) => {
       model_version: '1.0',
       shadow_scores: [{ version: '2.0', score: 2006 }],
     })
-    expect(successOf(await remove(slug, '2.0'), RemoveScorecardChallengerResult)).toEqual({
+    expect(expectSuccess(await remove(slug, '2.0'), RemoveScorecardChallengerResult)).toEqual({
       scorecard_id: slug,
       action: 'remove_challenger',
       cache_version: 3,
@@ -76,7 +76,10 @@ describe.each(backends)('on $name', (backend) => {
     })
     expect((await team.deployment(slug)).challengers).toEqual([])
 
-    const live = successOf(await add(slug, order('2.0', 50, 'live')), AddScorecardChallengerResult)
+    const live = expectSuccess(
+      await add(slug, order('2.0', 50, 'live')),
+      AddScorecardChallengerResult,
+    )
     expect(live.challenger).toMatchObject({ traffic_pct: 50, mode: 'live' })
     expect((await team.deployment(slug)).shadow_mode).toBe(false)
   })
@@ -85,22 +88,22 @@ describe.each(backends)('on $name', (backend) => {
   test('in shadow mode challengers may have 100 percent each, in a live split 50 together', async () => {
     const { slug } = await contest(2, 3, 4)
     for (const version of ['2.0', '3.0']) {
-      expect(outcomeOf(await add(slug, order(version, 100)))).toBe('200')
+      expect(findOutcome(await add(slug, order(version, 100)))).toBe('200')
     }
     const { shadow_scores } = await team.score(slug, {})
     expect(shadow_scores).toMatchObject([{ version: '2.0' }, { version: '3.0' }])
     const before = await team.deployment(slug)
     // Neither way to a live split may let two models of 100 percent decide.
-    expect(outcomeOf(await add(slug, order('4.0', 1, 'live')))).toBe(WRONG)
+    expect(findOutcome(await add(slug, order('4.0', 1, 'live')))).toBe(WRONG)
     const toggle = { action: 'toggle_shadow', shadow_mode: false }
-    expect(outcomeOf(await team.traffic(slug, toggle))).toBe(WRONG)
+    expect(findOutcome(await team.traffic(slug, toggle))).toBe(WRONG)
     expect(await team.deployment(slug)).toEqual(before)
     await remove(slug, '2.0')
-    expect(outcomeOf(await team.traffic(slug, toggle))).toBe(WRONG)
+    expect(findOutcome(await team.traffic(slug, toggle))).toBe(WRONG)
     await team.resize(slug, before.challengers[1].id, 40)
-    expect(outcomeOf(await team.traffic(slug, toggle))).toBe('200')
-    expect(outcomeOf(await add(slug, order('4.0', 10.5, 'live')))).toBe(WRONG)
-    expect(outcomeOf(await add(slug, order('4.0', 10, 'live')))).toBe('200')
+    expect(findOutcome(await team.traffic(slug, toggle))).toBe('200')
+    expect(findOutcome(await add(slug, order('4.0', 10.5, 'live')))).toBe(WRONG)
+    expect(findOutcome(await add(slug, order('4.0', 10, 'live')))).toBe('200')
   })
 
   // A share that was given away in shadow mode must be there once it counts.
@@ -144,16 +147,16 @@ describe.each(backends)('on $name', (backend) => {
   ])('a body with %s is 422 invalid_traffic_config and changes nothing', async (_, body) => {
     const { slug } = await contest(2)
     const before = await team.deployment(slug)
-    expect(outcomeOf(await add(slug, JSON.stringify(body)))).toBe(WRONG)
+    expect(findOutcome(await add(slug, JSON.stringify(body)))).toBe(WRONG)
     expect(await team.deployment(slug)).toEqual(before)
   })
 
   test('a body that is no JSON is 400, an active challenger once more 422', async () => {
     const { slug } = await contest(2)
-    expect(outcomeOf(await add(slug, '{'))).toBe('400 invalid_request')
-    expect(outcomeOf(await add(slug, ''))).toBe('400 invalid_request')
-    expect(outcomeOf(await add(slug, order('2.0', 5)))).toBe('200')
-    expect(outcomeOf(await add(slug, order('2.0', 5)))).toBe(WRONG)
+    expect(findOutcome(await add(slug, '{'))).toBe('400 invalid_request')
+    expect(findOutcome(await add(slug, ''))).toBe('400 invalid_request')
+    expect(findOutcome(await add(slug, order('2.0', 5)))).toBe('200')
+    expect(findOutcome(await add(slug, order('2.0', 5)))).toBe(WRONG)
   })
 
   // docs/decisions.md 6.9: the champion's name, team and environment, and active.
@@ -166,11 +169,14 @@ describe.each(backends)('on $name', (backend) => {
     await teams.otherTeam.register(of('v'))
     const archived = await team.register(of('v'))
     await team.setStatus(archived, 'archived')
-    const missing = refusalOf(await add(slug, order('v', 5)))
+    const missing = formatRefusal(await add(slug, order('v', 5)))
     expect(missing).toMatchObject({ status: 404, error: 'model_not_found' })
     await team.register(of('v'))
     const newest = await team.register(of('v'))
-    const { challenger } = successOf(await add(slug, order('v', 5)), AddScorecardChallengerResult)
+    const { challenger } = expectSuccess(
+      await add(slug, order('v', 5)),
+      AddScorecardChallengerResult,
+    )
     expect(challenger.model_id).toBe(newest)
   })
 
@@ -178,23 +184,23 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await contest(2, 3)
     await add(slug, order('2.0', 5))
     for (const version of ['9.9', '\0', '\u{1f984}', ' 2.0', '2', '%', "' or ''='"]) {
-      expect(outcomeOf(await remove(slug, version)), version).toBe('404 model_not_found')
-      expect(outcomeOf(await add(slug, order(version, 5)))).toBe('404 model_not_found')
+      expect(findOutcome(await remove(slug, version)), version).toBe('404 model_not_found')
+      expect(findOutcome(await add(slug, order(version, 5)))).toBe('404 model_not_found')
     }
     for (const version of ['1.0', '3.0']) {
-      expect(outcomeOf(await remove(slug, version))).toBe('404 challenger_not_found')
+      expect(findOutcome(await remove(slug, version))).toBe('404 challenger_not_found')
     }
     await remove(slug, '2.0')
-    expect(outcomeOf(await remove(slug, '2.0'))).toBe('404 challenger_not_found')
+    expect(findOutcome(await remove(slug, '2.0'))).toBe('404 challenger_not_found')
   })
 
   test('a scorecard of another team answers 404 deployment_not_found', async () => {
     const theirs = await teams.otherTeam.deploy(numberedSpec(1))
     for (const id of [theirs.slug, newId('dep_', 0), 'x']) {
       for (const body of [order('1.0', 5), {}]) {
-        expect(outcomeOf(await add(id, body))).toBe('404 deployment_not_found')
+        expect(findOutcome(await add(id, body))).toBe('404 deployment_not_found')
       }
-      expect(outcomeOf(await remove(id, '1.0'))).toBe('404 deployment_not_found')
+      expect(findOutcome(await remove(id, '1.0'))).toBe('404 deployment_not_found')
     }
   })
 })

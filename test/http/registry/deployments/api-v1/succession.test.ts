@@ -1,20 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { ScorecardPromoteResult, ScorecardRollbackResult } from '../../../../schemas/deployments.ts'
-import { ScorecardList } from '../../../../schemas/scorecards.ts'
-import { newId } from '../../../../src/platform/ids/ids.ts'
-import { outcomeOf, refusalOf, successOf } from '../../../support/expect/answers.ts'
-import { auditAtTheEnd } from '../../../support/expect/audit.ts'
-import { backends } from '../../../support/start/databases.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  ScorecardPromoteResult,
+  ScorecardRollbackResult,
+} from '../../../../../schemas/deployments.ts'
+import { ScorecardList } from '../../../../../schemas/scorecards.ts'
+import { newId } from '../../../../../src/platform/ids/ids.ts'
+import { expectSuccess, findOutcome, formatRefusal } from '../../../../support/expect/answers.ts'
+import { auditAtTheEnd } from '../../../../support/expect/audit.ts'
+import { backends } from '../../../../support/start/databases.ts'
 import {
   numberedSpec,
   startTwoTeams,
   steppingClock,
   type Team,
   type TwoTeams,
-} from '../../../support/start/team.ts'
-
-// Whole services are started and ended within tests, on a machine that does other things too.
-vi.setConfig({ testTimeout: 120_000 })
+} from '../../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let teams: TwoTeams
@@ -46,7 +46,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('a version is promoted, the others end, and the answer is that of /v1 with scorecard_id', async () => {
     const { slug, modelId, two } = await contest()
-    expect(successOf(await promote(slug, { version: '2.0' }), ScorecardPromoteResult)).toEqual({
+    expect(expectSuccess(await promote(slug, { version: '2.0' }), ScorecardPromoteResult)).toEqual({
       scorecard_id: slug,
       promoted_model_id: two.modelId,
       previous_champion_id: modelId,
@@ -54,7 +54,7 @@ describe.each(backends)('on $name', (backend) => {
       cache_version: 4,
     })
     expect((await team.score(slug, {})).model_version).toBe('2.0')
-    expect([await team.statusOf(modelId), await team.statusOf(two.modelId)]).toEqual([
+    expect([await team.findStatus(modelId), await team.findStatus(two.modelId)]).toEqual([
       ...['archived', 'active'],
     ])
   })
@@ -69,7 +69,7 @@ describe.each(backends)('on $name', (backend) => {
     const { slug, modelId, two } = await contest()
     await promote(slug, { version: '2.0' })
     await team.challenge(slug, numberedSpec(4), 5)
-    expect(successOf(await rollBack(slug, body, headers), ScorecardRollbackResult)).toEqual({
+    expect(expectSuccess(await rollBack(slug, body, headers), ScorecardRollbackResult)).toEqual({
       scorecard_id: slug,
       challengers_deactivated: 1,
       cache_version: 6,
@@ -77,30 +77,30 @@ describe.each(backends)('on $name', (backend) => {
       rolled_back_to: { model_id: modelId, version: '1.0' },
     })
     expect((await team.score(slug, {})).model_version).toBe('1.0')
-    expect(await team.statusOf(two.modelId)).toBe('archived')
+    expect(await team.findStatus(two.modelId)).toBe('archived')
   })
 
   test('an impossible promotion or rollback gets the same error as on /v1', async () => {
     const { slug } = await contest()
     const theirs = await teams.otherTeam.deploy(numberedSpec(1))
     for (const id of [theirs.slug, newId('dep_', 0), 'x']) {
-      expect(outcomeOf(await promote(id, { version: '1.0' }))).toBe('404 deployment_not_found')
-      expect(outcomeOf(await rollBack(id))).toBe('404 deployment_not_found')
+      expect(findOutcome(await promote(id, { version: '1.0' }))).toBe('404 deployment_not_found')
+      expect(findOutcome(await rollBack(id))).toBe('404 deployment_not_found')
     }
-    expect(outcomeOf(await rollBack(slug))).toBe('400 no_rollback_target')
-    expect(outcomeOf(await promote(slug, { version: '9.9' }))).toBe('404 model_not_found')
-    expect(outcomeOf(await promote(slug, { version: '1.0' }))).toBe('404 challenger_not_found')
+    expect(findOutcome(await rollBack(slug))).toBe('400 no_rollback_target')
+    expect(findOutcome(await promote(slug, { version: '9.9' }))).toBe('404 model_not_found')
+    expect(findOutcome(await promote(slug, { version: '1.0' }))).toBe('404 challenger_not_found')
     for (const body of [{}, { version: 2 }, { version: '2.0', why: 'x' }, [], '{', '']) {
-      expect(outcomeOf(await promote(slug, body))).toBe('400 invalid_request')
+      expect(findOutcome(await promote(slug, body))).toBe('400 invalid_request')
     }
     for (const body of ['{', [], '"x"', { to: 'x' }]) {
-      expect(outcomeOf(await rollBack(slug, body))).toBe('400 invalid_request')
+      expect(findOutcome(await rollBack(slug, body))).toBe('400 invalid_request')
     }
     expect((await team.deployment(slug)).cache_version).toBe(3)
   })
 
   const list = async (token: string, query = '') =>
-    successOf(
+    expectSuccess(
       await team.service.call({ method: 'GET', url: `/api/v1/scorecards${query}`, token }),
       ScorecardList,
     ).scorecards
@@ -135,10 +135,10 @@ describe.each(backends)('on $name', (backend) => {
         created_at,
       },
     ])
-    expect(await list(teams.tokenOf('viewer'))).toEqual(all)
+    expect(await list(teams.readToken('viewer'))).toEqual(all)
     expect(await list(team.key)).toEqual(all)
     const url = '/api/v1/scorecards?environment=staging'
-    const pages = await team.pagesOf(url, 'scorecards', 1)
+    const pages = await team.listPages(url, 'scorecards', 1)
     const inStaging = all.filter((one: { environment: string }) => one.environment === 'staging')
     expect(pages.flat()).toEqual(inStaging)
   })
@@ -159,7 +159,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await list(key, `?environment=${other}`)).toEqual([])
     for (const query of ['?limit=0', '?environment=x', '?status=active', '?cursor=']) {
       const call = { method: 'GET', url: `/api/v1/scorecards${query}`, token: key } as const
-      expect(refusalOf(await team.service.call(call)).status).toBe(400)
+      expect(formatRefusal(await team.service.call(call)).status).toBe(400)
     }
   })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { AlarmEvaluator } from '../../../../src/monitoring/alarms/evaluator.ts'
-import { ManualClock } from '../../../support/start/manual-clock.ts'
+import { AlarmEvaluator } from '../../../../../src/reports/monitoring/alarms/evaluator.ts'
+import { ManualClock } from '../../../../support/start/manual-clock.ts'
 
 // With an hour of evaluations in line the metric of overdue alarms would be an hour old.
 test('how many alarms are overdue is known before the first is evaluated', async () => {
@@ -14,7 +14,7 @@ test('how many alarms are overdue is known before the first is evaluated', async
       postpone: async () => undefined,
     },
     monitoring: {
-      stability: async () => {
+      evaluate: async () => {
         seen.push(evaluator.alarms)
         throw new Error('it takes too long')
       },
@@ -23,6 +23,6 @@ test('how many alarms are overdue is known before the first is evaluated', async
     onFailed: () => undefined,
     // The evaluator calls no other methods of these.
   } as unknown as ConstructorParameters<typeof AlarmEvaluator>[0])
-  await evaluator.runOnce()
+  await evaluator.periodic.runOnce()
   expect(seen).toEqual([counts, counts])
 })

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { mcNemar } from '../../../../src/monitoring/statistics/mcnemar.ts'
+import { mcNemar } from '../../../../../src/reports/monitoring/statistics/mcnemar.ts'
 import {
+  decideVerdict,
   populationStability,
   readZeroFill,
   stabilityFigures,
-  verdictOf,
   type ZeroFill,
-} from '../../../../src/monitoring/statistics/population-stability.ts'
+} from '../../../../../src/reports/monitoring/statistics/population-stability.ts'
 
 const HALF: ZeroFill = { kind: 'count', count: 0.5 }
-const fillOf = (text: string): ZeroFill => {
+const readFill = (text: string): ZeroFill => {
   const fill = readZeroFill(text)
   if (fill === null) throw new Error(`${text} is not a fill`)
   return fill
@@ -26,7 +26,7 @@ test.each([
   ['skip', 0.006677],
   ['share:0.0001', 0.316786],
 ])('zero_fill %s gives the index of the library that has this rule', (text, psi) => {
-  const found = populationStability([40, 30, 20, 10, 0], [35, 30, 20, 10, 5], fillOf(text))
+  const found = populationStability([40, 30, 20, 10, 0], [35, 30, 20, 10, 5], readFill(text))
   expect(found.psi).toBeCloseTo(psi, 6)
   expect(found.zeroBins).toBe(1)
 })
@@ -137,11 +137,11 @@ test('an empty side has no index', () => {
 
 test('a verdict says where chance alone reaches the threshold', () => {
   const levels = { watch: 0.1, act: 0.25 }
-  expect(verdictOf({ psi: 9, cv95: 0.1 }, levels)).toBe('insufficient_data')
-  expect(verdictOf({ psi: null, cv95: null }, levels)).toBe('insufficient_data')
-  expect(verdictOf({ psi: 0.0999, cv95: 0.09 }, levels)).toBe('stable')
-  expect(verdictOf({ psi: 0.1, cv95: 0.09 }, levels)).toBe('moderate_shift')
-  expect(verdictOf({ psi: 0.25, cv95: 0.09 }, levels)).toBe('major_shift')
+  expect(decideVerdict({ psi: 9, cv95: 0.1 }, levels)).toBe('insufficient_data')
+  expect(decideVerdict({ psi: null, cv95: null }, levels)).toBe('insufficient_data')
+  expect(decideVerdict({ psi: 0.0999, cv95: 0.09 }, levels)).toBe('stable')
+  expect(decideVerdict({ psi: 0.1, cv95: 0.09 }, levels)).toBe('moderate_shift')
+  expect(decideVerdict({ psi: 0.25, cv95: 0.09 }, levels)).toBe('major_shift')
 })
 
 test.each(['', '0', '1.5', '-1', '1e3', 'share:', 'share:0', 'share:0.5', 'skip ', 'NaN'])(
@@ -159,7 +159,7 @@ test("McNemar's test is that of statsmodels, and null without a difference", () 
 
 test('the figures of a series have the bits of a whole index', () => {
   const counts = fc.array(fc.tuple(fc.nat(9), fc.nat(9)), { minLength: 1, maxLength: 8 })
-  const fills = fc.constantFrom('0.5', '1', 'skip', 'share:0.0001').map(fillOf)
+  const fills = fc.constantFrom('0.5', '1', 'skip', 'share:0.0001').map(readFill)
   fc.assert(
     fc.property(counts, fills, (pairs, fill) => {
       const expected = pairs.map(([count]) => count)
@@ -174,5 +174,5 @@ test('the figures of a series have the bits of a whole index', () => {
 test('samples that meet one cell alone have no verdict', () => {
   const thresholds = { watch: 0.1, act: 0.25 }
   const { psi, cv95 } = populationStability([10, 0], [1, 0], { kind: 'count', count: 0.5 })
-  expect(verdictOf({ psi, cv95 }, thresholds)).toBe('insufficient_data')
+  expect(decideVerdict({ psi, cv95 }, thresholds)).toBe('insufficient_data')
 })
