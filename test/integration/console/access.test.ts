@@ -24,7 +24,7 @@ describe.skipIf(chromiumPath() === null)('pages of access in a browser', () => {
   })
 
   /** The text of a file that a press of a button stores. */
-  async function fileOf({ page }: ConsolePage, button: string): Promise<[string, string]> {
+  async function makeFile({ page }: ConsolePage, button: string): Promise<[string, string]> {
     const stored = page.waitForEvent('download')
     await page.getByRole('button', { name: button }).click()
     const file = await stored
@@ -117,14 +117,52 @@ describe.skipIf(chromiumPath() === null)('pages of access in a browser', () => {
     await visitor.go('members')
     const row = visitor.page.getByRole('row', { name: OWNER.email })
     await row.locator('td').nth(2).locator('time').waitFor()
-    const [review, csv] = await fileOf(visitor, 'Access review as CSV')
+    await visitor.go('access-review')
+    await visitor.page
+      .getByRole('row', { name: OWNER.email })
+      .getByText('Owner', { exact: true })
+      .waitFor()
+    const [review, csv] = await makeFile(visitor, 'Access review as CSV')
     expect(review).toBe('access-review.csv')
     expect(csv).toContain(OWNER.email)
     await visitor.go('audit')
-    const [log, lines] = await fileOf(visitor, 'Export as NDJSON')
+    const [log, lines] = await makeFile(visitor, 'Export as NDJSON')
     expect(log).toBe('audit-log.ndjson')
     const last = lines.trimEnd().split('\n').at(-1) ?? ''
     expect(JSON.parse(last).action).toBe('audit_log.export')
+    await visitor.close()
+  })
+
+  // An auditor asks who changed what and when, and takes the answer along.
+  test('the audit log answers by who, what and when, in sentences and as CSV', async () => {
+    const who = { email: `${newId('usr_', 0)}@lender.example`, password: 'a long password' }
+    await team.done('POST', '/v1/members', { ...who, role: 'auditor' })
+    const { id } = await team.done('POST', '/v1/keys', { name: 'audited key' })
+    await team.call('DELETE', `/v1/keys/${id}`)
+    const visitor = await browser.signIn({ who })
+    const { page } = visitor
+    await visitor.go('audit')
+    const records = page.getByRole('region', { name: 'Audit records' })
+    await records.getByText(`added the member ${who.email}`).waitFor()
+    await page.getByLabel('What was done').selectOption('key.')
+    await records.getByText(`added the member ${who.email}`).waitFor({ state: 'detached' })
+    await records.getByText(`${OWNER.email} revoked the key`).first().waitFor()
+    await page.getByLabel('Who').selectOption({ label: who.email.toLowerCase() })
+    await visitor.sees('No record matches')
+    expect(new URL(page.url()).searchParams.get('action')).toBe('key.')
+    await page.getByLabel('Who').selectOption({ label: OWNER.email })
+    await records.getByText('revoked the key').first().waitFor()
+    const [name, csv] = await makeFile(visitor, 'These records as CSV')
+    expect(name).toBe('audit-log.csv')
+    const [head, ...rows] = csv.trimEnd().split('\r\n')
+    expect(head).toMatch(/^id,created_at,actor,actor_email,action/)
+    expect(rows.length).toBeGreaterThan(1)
+    expect(rows.filter((row) => !row.includes(',key.'))).toEqual([])
+    await makeFile(visitor, 'Export as NDJSON')
+    await page.getByLabel('What was done').selectOption('')
+    await page.getByLabel('Reads, too').check()
+    await page.getByLabel('Who').selectOption({ label: who.email.toLowerCase() })
+    await records.getByText('exported the audit log').first().waitFor()
     await visitor.close()
   })
 })

@@ -38,7 +38,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await statsWith(service, team.key, slug, 3)
     const visitor = await browser.signIn()
     const { page } = visitor
-    await visitor.go(`deployments/${slug}`)
+    await visitor.go(`deployments/${slug}/activity`)
     await visitor.sees('All scores are from one minute')
     const curve = page.getByRole('figure', { name: 'Average probability of default' })
     expect(await curve.count()).toBe(0)

@@ -12,11 +12,12 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let service: TestService
   let browser: ConsoleBrowser
   let visitor: ConsolePage
+  let slug: string
 
   beforeAll(async () => {
     service = await TestService.start(backend)
     const team = await Team.of(service)
-    const { slug } = await team.deploy(sampleSpec())
+    slug = (await team.deploy(sampleSpec())).slug
     const applicants = sampleApplicants().slice(0, 50)
     const { request_id } = await team.scoreBatch(
       slug,
@@ -59,15 +60,19 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       mimeType: 'application/json',
       buffer: Buffer.from(JSON.stringify(spec)),
     })
+    await page.getByLabel('Deployment').selectOption(slug)
     await page.getByLabel('Cut-off (optional)').fill('480')
     await page.getByLabel('Against outcomes (optional)').selectOption('gb12')
     await visitor.press('Backtest')
     await visitor.sees('Exact scores')
-    await visitor.sees('100 %')
+    await visitor.sees('100.0 %')
     const swaps = page.getByRole('table', { name: 'Swap set' })
-    expect(await swaps.getByRole('row').count()).toBe(6)
+    await expect.poll(() => swaps.getByRole('row').count()).toBe(6)
     await visitor.sees('Only the present card approves')
     await visitor.sees('Against known outcomes')
+    await visitor.sees('17 bad, of 50 applicants')
+    // A link shows a colleague the same.
+    await page.reload()
     await visitor.sees('17 bad, of 50 applicants')
     expect(await visitor.violations()).toEqual([])
     await page.setViewportSize({ width: 320, height: 800 })

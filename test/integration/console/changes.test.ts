@@ -72,18 +72,18 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await service.call({ url, token: admin, body })
     await visitor.go('webhooks')
     await visitor.heading('Webhooks')
-    await visitor.go('deployments')
-    await visitor.sees('1 waiting for approval')
+    await visitor.go('')
+    await visitor.sees('1 waits for approval')
     await visitor.go(`deployments/${slug}`)
     await visitor.sees('Waiting for approval')
     await look('waiting')
     await visitor.press('Look at it: Promote')
-    await visitor.sees('Points that differ')
+    await visitor.sees('Points that differ, bin by bin')
     await visitor.sees('Of 3 applicants of the last 30 days, 3 would have another score.')
     await look('decision')
     await visitor.page.getByLabel('Comment').fill('as the committee decided')
     await visitor.press('Approve')
-    await visitor.sees('change request: approve')
+    await visitor.page.getByRole('dialog').waitFor({ state: 'detached' })
     const now = await team.deployment(slug)
     expect(now.champion_model.id).toBe(entry.modelId)
     const { change_requests: decided } = await team.done(
@@ -91,6 +91,32 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       `/v1/change-requests?deployment=${slug}`,
     )
     expect(decided).toMatchObject([{ state: 'approved', comment: 'as the committee decided' }])
+  })
+
+  // Behind the dialog nothing says where the change will be.
+  test('a change names product and environment, and says when no answer comes', async () => {
+    const { page } = visitor
+    const { slug } = await team.deploy(numberedSpec(1))
+    await visitor.go(`deployments/${slug}`)
+    await visitor.press('Set the cut-off')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Ladder', { exact: true }).waitFor()
+    await dialog.getByText('production', { exact: true }).waitFor()
+    const held = Promise.withResolvers<void>()
+    await page.route(`**/v1/deployments/${slug}`, async (route) => {
+      if (route.request().method() === 'PATCH') await held.promise
+      await route.continue()
+    })
+    const field = dialog.getByLabel('Cut-off')
+    await field.fill('460')
+    await dialog.getByRole('button', { name: 'Set the cut-off' }).click()
+    await visitor.sees('No answer yet.')
+    expect(await field.inputValue()).toBe('460')
+    held.resolve()
+    await visitor.sees('Done. The change is active.')
+    await visitor.press('Done')
+    await page.unroute(`**/v1/deployments/${slug}`)
+    expect((await team.deployment(slug)).cutoff).toBe(460)
   })
 
   test('an own change waits, and can’t be decided on by its maker', async () => {
@@ -105,6 +131,25 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     expect(await visitor.page.getByRole('button', { name: 'Approve' }).count()).toBe(0)
     await visitor.page.keyboard.press('Escape')
     expect((await team.deployment(slug)).is_active).toBe(true)
+  })
+
+  // A page that shows the new version beside the old history contradicts itself.
+  test('a page that is open follows what is decided elsewhere', async () => {
+    const { slug, entry } = await guarded()
+    const body = { challenger_id: entry.id, reason: 'a better card' }
+    const asked = await service.call({
+      url: `/v1/deployments/${slug}/promote`,
+      token: admin,
+      body,
+    })
+    await visitor.go(`deployments/${slug}/changes`)
+    await visitor.sees('Waiting for approval')
+    // As from another tab.
+    await team.done('POST', `/v1/change-requests/${asked.json().id}/approve`, {})
+    const made = visitor.page.getByRole('region', { name: 'Changes of the deployment' })
+    await made.getByText('2.0 promoted').waitFor({ timeout: 60_000 })
+    await visitor.sees('approved a change')
+    expect(await visitor.page.getByText('Waiting for approval').count()).toBe(0)
   })
 
   test('a webhook is created, tested, seen to fail and mended', async () => {
@@ -124,7 +169,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const { webhooks } = await team.done('GET', '/v1/webhooks')
     const path = `/v1/webhooks/${webhooks[0].id}`
     const state = async () => (await team.done('GET', `${path}/deliveries`)).deliveries[0]?.state
-    await expect.poll(state, { timeout: 10_000 }).toBe('dead')
+    await expect.poll(state).toBe('dead')
     await visitor.go('webhooks')
     await visitor.sees('fails')
     await look('webhooks')
@@ -133,6 +178,6 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await look('webhook')
     await team.done('PATCH', path, { url: `${receiver.url}/ok` })
     await visitor.press('Send all dead events again')
-    await expect.poll(state, { timeout: 10_000 }).toBe('delivered')
+    await expect.poll(state).toBe('delivered')
   })
 })

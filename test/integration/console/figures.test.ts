@@ -1,12 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Clock } from '../../../src/platform/clock.ts'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
+import { ShiftedClock } from '../../support/start/shifted-clock.ts'
 import { Team } from '../../support/start/team.ts'
 
 const [backend = expect.fail('there is a database')] = backends
@@ -60,21 +61,8 @@ const APPLICANTS = [
 
 const DAY_MS = 86_400_000
 
-/** The time of day, so far back as is set. */
-class ShiftedClock implements Clock {
-  backMs = 0
-
-  epochMs(): number {
-    return Date.now() - this.backMs
-  }
-
-  monotonicMs(): number {
-    return performance.now()
-  }
-}
-
 /** A page answers in its own time. */
-const poll = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: 10_000 })
+const poll = <T>(read: () => Promise<T>) => expect.poll(read)
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let service: TestService
@@ -121,15 +109,19 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     team = await Team.of(service)
     const all = { features: BIN_COUNTS, score_bands: SCORE_BANDS }
     daily = await scoredDaily(clock, all)
+    // A week ago is always in the newest complete week, which the overview judges.
+    clock.backMs = 7 * DAY_MS
     slug = (await scored((number) => number, all)).slug
+    clock.backMs = 0
     await team.done('PUT', `/v1/deployments/${slug}/stability/alarm`, { n_min: 100 })
-    await service.services.evaluator.runOnce()
+    await service.services.evaluator.periodic.runOnce()
+    await service.services.overviewMaker.periodic.runOnce()
     const second = await scored((number) => number / 20, { features: BIN_COUNTS })
     promoted = second.slug
     await team.promote(promoted, second.challengerId)
     browser = await ConsoleBrowser.start(service)
     visitor = await browser.signIn()
-  }, 60_000)
+  })
   afterAll(async () => {
     await visitor?.close()
     await browser?.close()
@@ -137,17 +129,29 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   })
 
   /** What stands below a name. */
-  const tile = async (name: string) => {
+  const fact = async (name: string) => {
     const named = visitor.page.getByRole('term').getByText(name, { exact: true })
-    const found = visitor.page.locator('dl.tiles > div').filter({ has: named })
+    const found = visitor.page.locator('dl.facts > div').filter({ has: named })
     return (await found.getByRole('definition').innerText()).replace(/\s+/g, ' ')
   }
   const table = (name: string) => visitor.page.getByRole('table', { name, exact: true })
-  const cellsOf = async (name: string, row: string) => {
+  const figure = (name: string) => visitor.page.getByRole('figure', { name, exact: true })
+  const cellsIn = async (rows: Locator, row: string) => {
     const named = visitor.page.getByRole('rowheader', { name: row, exact: true })
-    const found = table(name).getByRole('row').filter({ has: named })
-    return (await found.getByRole('cell').allInnerTexts()).map((text) => text.trim())
+    const cells = await rows.filter({ has: named }).getByRole('cell').allInnerTexts()
+    return cells.map((text) => text.replace(/\s+/g, ' ').trim())
   }
+  const readCells = (name: string, row: string) => cellsIn(table(name).getByRole('row'), row)
+  /** A row of the table behind a chart. */
+  const behind = (name: string, row: string) => cellsIn(figure(name).getByRole('row'), row)
+  const pageFacts = () => visitor.page.locator('.page-facts').innerText()
+  const today = new Date().toISOString().slice(0, 10)
+  const features = async () =>
+    (await table('Features, most moved first').getByRole('rowheader').allInnerTexts()).map((name) =>
+      name.trim(),
+    )
+  const shortDay = (ms: number) =>
+    new Date(ms).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
   /** Looks at the page as it is: access, and widths, with pictures for a person. */
   async function looksRight(name: string) {
@@ -173,78 +177,79 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   }
 
   // Shares of the bands 1/2, 1/12, 1/3, 1/12 against 1/4 each: an index of 0.5635. South has 160
-  // of the 200 whose region the sample knows: 0.3 ln 2.5 + 0.3 ln 1.6 = 0.4159. Over all
-  // 240 two thirds are from the south, which was half of the sample: -20 / 6 points.
+  // of the 200 whose region the sample knows: 0.3 ln 2.5 + 0.3 ln 1.6 = 0.4159.
   test('the health of a deployment is a light with its figures, and two clicks lead to what moved', async () => {
     const { page } = visitor
     await visitor.go(`deployments/${slug}`)
-    await visitor.sees('Newest answers')
-    expect(await tile('Score')).toBe('major shift PSI 0.5635 n = 240')
-    expect(await tile('Most moved feature')).toContain('region major shift PSI 0.4159')
-    expect(await tile('Alarm')).toMatch(/major shift last 30 days, n = 240, since/)
-    expect(await tile('Missing or in no bin')).toContain('8.33 %; 16.7 % of region')
+    await visitor.heading('Models and traffic')
+    const conclusion = page.locator('.conclusion')
+    await conclusion.getByText('Act', { exact: true }).waitFor({ state: 'attached' })
+    expect(await conclusion.innerText()).toMatch(
+      /Region moved since the week of .+ \(PSI 0\.5635\)/,
+    )
+    expect(await fact('Applicants of the week')).toBe('240')
+    expect(await fact('PSI of the week')).toMatch(/^0\.5635 chance explains up to 0\.0\d+$/)
+    expect(await fact('Alarm')).toBe('Major shift last 30 days')
+    expect(await pageFacts()).toMatch(/Version 1\.0\s+Week \d+ \w+ – /)
     await looksRight('deployment')
-    await page.getByRole('link', { name: 'Which feature moved?' }).click()
-    await page.getByLabel('Period').waitFor()
-    expect(await page.getByLabel('Period').inputValue()).toBe('month')
-    await table('Features').getByRole('link').first().click()
-    await table('Cells of region').waitFor()
-    expect(await cellsOf('Cells of region', 'south')).toEqual([
-      ...['−20', '50 %', '80 %', '160', '0.141', '−3.33'],
+    await page.getByRole('link', { name: 'Stability', exact: true }).click()
+    await visitor.sees('Missing or in no bin: Region (16.7 %).')
+    expect(await page.getByLabel('Period').inputValue()).toBe('week')
+    await visitor.press('Details of Region')
+    await table('Bins of Region').waitFor()
+    expect(await readCells('Bins of Region', 'south')).toEqual([
+      ...['−20', '50.0 %', '80.0 %', '+30.0 %', '160', '0.1410'],
     ])
   })
 
-  test('the scores stand in a chart beside those of the sample, with unit, number and period', async () => {
-    const { page } = visitor
+  test('the scores stand in a chart beside those of the sample, with number and period', async () => {
     await visitor.go(`deployments/${slug}/stability`)
-    const chart = page.getByRole('figure', {
-      name: 'Score distribution against the development sample',
-    })
-    await chart.locator('canvas').first().waitFor()
-    const basis = 'share of applicants, sample of 1,000 · n = 240 · '
-    expect((await chart.innerText()).replace(/\s+/g, ' ')).toContain(basis)
+    const chart = figure('Distribution of the scores')
     await chart.getByText('As a table').click()
-    expect(await cellsOf('Score by band', 'below 470')).toEqual(['25 %', '50 %', '120', '0.1733'])
+    // Half of the applicants are in the lowest band, which has no lower end.
+    expect(await behind('Distribution of the scores', 'below 470')).toEqual(['50.0 %', '25.0 %'])
+    expect(await behind('Distribution of the scores', '530')).toEqual(['8.3 %', '25.0 %'])
+    expect(await fact('Applicants')).toBe('240')
+    expect(await fact('Development sample')).toBe('1,000')
+    expect(await fact('PSI of the score')).toBe('0.5635')
+    expect(await pageFacts()).toMatch(/Period: \d+ \w+ – \d+ \w+ \d+/)
     await looksRight('stability')
   })
 
-  test('any feature is charted, and the cells of one interval stand behind its point', async () => {
+  test('any feature is charted, and the bins of one interval stand behind its point', async () => {
     const { page } = visitor
-    await visitor.go(`deployments/${daily}/stability`)
-    await page.getByLabel('By', { exact: true }).selectOption('Day')
-    const feature = page.getByLabel('Feature over time')
+    await visitor.go(`deployments/${daily}/stability?period=all&by=day`)
+    const feature = page.getByLabel('Feature of the curve')
     await feature.waitFor()
-    expect(await feature.locator('option').allInnerTexts()).toHaveLength(3)
-    await feature.selectOption('region')
-    const chart = page.getByRole('figure', { name: 'PSI by day' })
-    expect(await chart.locator('.basis').innerText()).toMatch(/^PSI · n\s=\s153 · .+ – .+ UTC$/)
-    await chart.getByText('As a table').click()
-    const rows = await table('PSI by day').getByRole('row').allInnerTexts()
-    expect(rows[1]).toMatch(/major shift, n\s=\s150/)
-    expect(rows[2]).toMatch(/not enough data, n\s=\s3/)
+    expect(await feature.locator('option').allInnerTexts()).toEqual(['Region', 'Debt'])
+    await feature.selectOption({ label: 'Region' })
+    for (const name of ['PSI of Region', 'Applicants']) {
+      await figure(name).getByText('As a table').click()
+    }
+    const [before, last] = [shortDay(Date.now() - DAY_MS), shortDay(Date.now())]
+    expect(await behind('Applicants', before)).toEqual(['150'])
+    expect(await behind('Applicants', last)).toEqual(['3'])
+    expect((await behind('PSI of Region', before))[0]).toMatch(/^\d\.\d{4}$/)
+    expect((await behind('PSI of Region', last))[0]).toMatch(/^\d+\.\d{4} \(too few applicants\)$/)
     await visitor.sees('A hollow point has too few applicants for a verdict')
-    // The newest day comes first.
-    await page.getByLabel('Cells of one day').selectOption({ index: 1 })
-    const today = page.getByRole('table', { name: /^Cells of region from / })
-    await today.waitFor()
-    const south = today.getByRole('row').filter({ hasText: 'south' })
-    expect((await south.getByRole('cell').allInnerTexts()).slice(1, 4)).toEqual([
-      ...['50 %', '100 %', '3'],
+    expect(await figure('PSI of Region').locator('circle.hollow').count()).toBe(1)
+    await page.getByLabel('Period').selectOption('Days of my own')
+    await page.getByLabel('First day (UTC)').fill(today)
+    await page.getByLabel('Last day (UTC)').fill(today)
+    await poll(() => fact('Applicants')).toBe('3')
+    await visitor.press('Details of Region')
+    expect((await readCells('Bins of Region', 'south')).slice(1, 5)).toEqual([
+      ...['50.0 %', '100.0 %', '+50.0 %', '3'],
     ])
     await looksRight('stability-over-time')
   })
 
   // A drift of yesterday is small over a month, and would stand far below.
-  test('features are sorted by the whole period, or by its newest interval', async () => {
-    const { page } = visitor
-    await visitor.go(`deployments/${daily}/stability`)
-    await page.getByLabel('By', { exact: true }).selectOption('Day')
-    const sort = page.getByLabel('Sort features by')
-    await sort.waitFor()
-    const features = () => table('Features').getByRole('rowheader').allInnerTexts()
-    expect(await features()).toEqual(['debt', 'region'])
-    await sort.selectOption({ label: 'Newest day' })
-    expect(await features()).toEqual(['region', 'debt'])
+  test('features are sorted by the period that is chosen, most moved first', async () => {
+    await visitor.go(`deployments/${daily}/stability?period=all`)
+    await poll(features).toEqual(['Debt', 'Region'])
+    await visitor.go(`deployments/${daily}/stability?period=own&from=${today}&to=${today}`)
+    await poll(features).toEqual(['Region', 'Debt'])
   })
 
   test('an alarm can be set before there are applicants', async () => {
@@ -253,65 +258,76 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.sees('No applicants in this period')
     await visitor.page.getByText('Levels', { exact: true }).click()
     await visitor.press('Switch the alarm on')
-    await visitor.sees('not evaluated yet')
+    await visitor.sees('Saved. The next evaluation uses the levels.')
+    await visitor.sees('Not judged yet')
   })
 
   test('a report without room is asked again', async () => {
     const { page } = visitor
-    // The address must change for the page to load.
-    await visitor.go('keys')
     let refused = 0
     const refuse = { status: 503, headers: { 'retry-after': '1' }, json: { error: 'unavailable' } }
     await page.route('**/cutoffs?*', (route) =>
       refused++ === 0 ? route.fulfill(refuse) : route.continue(),
     )
     await visitor.go(`deployments/${slug}/cutoffs`)
-    await poll(() => tile('Approved')).toMatch(/\d/)
+    await poll(() => readCells('Present and chosen cut-off', 'Approved')).not.toEqual([])
     expect(refused).toBeGreaterThan(1)
     await page.unroute('**/cutoffs?*')
   })
 
-  test('every chart of a page says its unit, its number of applicants and its period', async () => {
-    await visitor.go(`deployments/${slug}`)
-    const charts = visitor.page.locator('figure.chart')
-    await visitor.sees('Challengers compared with the champion')
-    const lines = await charts.evaluateAll((found) =>
-      (found as unknown as { querySelector(name: string): { textContent: string } | null }[]).map(
-        (chart) => chart.querySelector('.basis')?.textContent.replace(/\s+/g, ' ') ?? 'nothing',
-      ),
-    )
-    expect(lines.length).toBeGreaterThan(2)
-    expect(lines.filter((line) => !/^[a-z ]+ · n = 240 · .+ – .+$/.test(line))).toEqual([])
+  test('every chart of a page names its series and has a table of all that it shows', async () => {
+    const { page } = visitor
+    for (const place of ['', '/stability', '/activity', '/cutoffs']) {
+      await visitor.go(`deployments/${slug}${place}`)
+      await page.locator('figure.chart').first().waitFor()
+      const keys = await page
+        .locator('figure.chart')
+        .evaluateAll((found) =>
+          (found as unknown as { querySelectorAll(name: string): { length: number } }[]).map(
+            (chart) => [
+              chart.querySelectorAll('.legend .key').length,
+              chart.querySelectorAll('thead th').length - 1,
+              chart.querySelectorAll('tbody tr').length > 0,
+            ],
+          ),
+        )
+      expect(keys.length).toBeGreaterThan(0)
+      expect(keys.filter(([series, heads, isFull]) => series !== heads || !isFull)).toEqual([])
+    }
   })
 
   // From 500 on the champion approves 100 of 240, from 520 on 20.
   test('the cut-off follows the slider, with its approval rate', async () => {
     const { page } = visitor
     await visitor.go(`deployments/${slug}/cutoffs`)
-    const slider = page.getByRole('slider', { name: 'Cut-off' })
-    await slider.press('Home')
-    for (let n = 0; n < 20 && (await slider.getAttribute('aria-valuetext')) !== '500'; n++) {
-      await slider.press('ArrowRight')
-    }
-    await poll(() => tile('Approval rate')).toContain('41.7 %')
-    expect(await tile('Approved')).toContain('100')
+    const slider = page.getByRole('slider', { name: 'Drag the cut-off' })
+    const exact = page.getByLabel('Exact cut-off')
+    const then = async (row: string) => (await readCells('Present and chosen cut-off', row))[1]
+    await slider.fill('500')
+    await poll(() => then('Share approved')).toBe('41.7 %')
+    expect(await then('Approved')).toBe('100')
+    expect(await exact.inputValue()).toBe('500')
+    await slider.fill('519')
     await slider.press('ArrowRight')
-    await poll(() => tile('Cut-off')).toContain('520')
-    expect(await tile('Approval rate')).toContain('8.33 %')
+    await poll(() => then('Cut-off')).toBe('520')
+    expect(await then('Share approved')).toBe('8.3 %')
     // Between two steps of the slider.
-    await page.getByLabel('Exact cut-off').fill('455.5')
+    await exact.fill('455,5')
     await page.keyboard.press('Tab')
-    await poll(() => tile('Cut-off')).toContain('455.5')
-    expect(await tile('Approved')).toContain('160')
+    await poll(() => then('Cut-off')).toBe('455.5')
+    expect(await then('Approved')).toBe('160')
+    // A link shows a colleague the same.
+    await page.reload()
+    await poll(() => then('Approved')).toBe('160')
     await looksRight('cutoffs')
   })
 
   // At 480 and 500 the champion approves 120, and the challenger those of them with little debt.
-  test('the swap set has four fields, also with a cut-off of the challenger, and a heat map', async () => {
+  test('the swap set has four fields, also with a cut-off of the challenger, and migrations', async () => {
     const { page } = visitor
-    await visitor.go(`deployments/${slug}/swap-set`)
+    await visitor.go(`deployments/${slug}/challengers`)
     await page.getByLabel("Champion's cut-off").fill('480')
-    await page.keyboard.press('Tab')
+    await page.getByLabel("Challenger's cut-off by").selectOption('Same cut-off')
     const fields = async () => {
       const rows = await table('Swap set').getByRole('row').allInnerTexts()
       return rows.slice(1).map((row) => Number(row.split('\t')[1]))
@@ -319,38 +335,36 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await poll(fields).toEqual([100, 20, 80, 40])
     await page.getByLabel("Challenger's cut-off by").selectOption('A cut-off of its own')
     await page.getByLabel("Challenger's own cut-off").fill('500')
-    await page.keyboard.press('Tab')
     await poll(fields).toEqual([100, 20, 0, 120])
-    expect(await tile("Challenger's cut-off")).toContain('500')
-    const bases = page.getByText(/^applicants scored by both · n\s=\s240 · .+ – .+$/)
-    expect(await bases.count()).toBe(2)
-    expect(await cellsOf('Migration of grades', 'A')).toEqual(['0', '20 (100 %)'])
-    expect(await cellsOf('Migration of grades', 'B')).toEqual(['80 (36.4 %)', '140 (63.6 %)'])
-    expect(await page.getByText('58.3 % keep their grade').count()).toBe(1)
-    const shades = await table('Migration of grades')
-      .locator('td.moved')
-      .evaluateAll((cells) => cells.map((cell) => String(cell.getAttribute('style'))))
-    expect(shades).toEqual(['--shade: 50%;', '--shade: 25%;'])
-    await looksRight('swap-set')
+    const picture = table('Whom both approve, at these cut-offs').locator('strong')
+    expect(await picture.allInnerTexts()).toEqual(['100', '20', '0', '120'])
+    expect(await fact("Challenger's cut-off")).toBe('500')
+    expect(await fact('Scored by both')).toBe('240 applicants')
+    expect(await pageFacts()).toMatch(/Swaps: \d+ \w+ – \d+ \w+ \d+/)
+    expect(await readCells('Migration of grades', 'A')).toEqual(['0', '20 100.0 %'])
+    expect(await readCells('Migration of grades', 'B')).toEqual(['80 36.4 %', '140 63.6 %'])
+    await visitor.sees('58.3 % keep their grade')
+    const moved = table('Migration of grades').locator('td.swap-in')
+    expect(await moved.allInnerTexts()).toEqual(['20 100.0 %', '80 36.4 %'])
+    await looksRight('challengers')
   })
 
   test('two versions are compared bin by bin, with the points that scoring gives', async () => {
-    const { page } = visitor
     await visitor.go(`deployments/${slug}/versions`)
-    await page.getByText('region: 3 of 4 ranges changed').click()
-    expect(await cellsOf('Bins of region', 'boat')).toEqual(['−7', '+4', '+11'])
-    expect(await cellsOf('Bins of region', 'north')).toEqual(['+20', '−20', '−40'])
-    expect(await tile('With other points')).toContain('100 % (240)')
+    await visitor.press('Details of Region')
+    expect(await readCells('Bins of region', 'boat')).toEqual(['−7', '+4', '+11'])
+    expect(await readCells('Bins of region', 'north')).toEqual(['+20', '−20', '−40'])
+    expect(await fact('With other points')).toBe('240 100.0 %')
     await looksRight('versions')
   })
 
   test('a former challenger still has its swap set', async () => {
     const { page } = visitor
-    await visitor.go(`deployments/${promoted}/swap-set`)
+    await visitor.go(`deployments/${promoted}/challengers`)
     const choice = page.getByLabel('Challenger', { exact: true })
     await choice.waitFor()
     expect(await choice.locator('option').allInnerTexts()).toEqual(['Loans 2.0 (ended)'])
-    expect(await tile('Applicants scored by both')).toContain('12')
+    await poll(() => fact('Scored by both')).toBe('12 applicants')
   })
 
   test('counts of bins alone are no missing baseline, and say so', async () => {
@@ -358,25 +372,26 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await team.done('PUT', `/v1/models/${modelId}/baseline`, { counts: { features: BIN_COUNTS } })
     await team.scoreBatch(counted, [{ region: 'north', debt: 5 }])
     await statsWith(service, team.owner, counted, 1)
-    await visitor.go(`deployments/${counted}`)
-    expect(await tile('Score')).toBe('bin counts only: no distribution of scores n = 1')
-    await visitor.go(`deployments/${counted}/stability`)
-    await visitor.sees('There is no chart of the scores against the development sample')
-    expect(await visitor.page.getByText('no baseline').count()).toBe(0)
+    await visitor.go(`deployments/${counted}/stability?period=all`)
+    await visitor.sees('The development sample counts bins only')
+    expect(await fact('Development sample')).toBe('1,000')
+    expect(await figure('Distribution of the scores').count()).toBe(0)
+    expect(await visitor.page.getByText('There is no development sample').count()).toBe(0)
     await looksRight('bin-counts')
   })
 
   test('changes that could not be read are told, not taken for none', async () => {
     const { page } = visitor
-    await page.route('**/history?*', (route) => route.abort())
-    await visitor.go(`deployments/${slug}`)
-    await page.reload()
-    await poll(() => tile('Last change')).toContain('could not be read')
-    await visitor.sees('The changes of this deployment could not be read, so the charts mark none')
-    expect(await visitor.violations()).toEqual([])
-    await page.unroute('**/history?*')
+    await page.route('**/history', (route) => route.abort())
+    for (const place of ['stability', 'activity']) {
+      await visitor.go(`deployments/${daily}/${place}`)
+      await visitor.sees(
+        'The changes of this deployment could not be read, so the charts mark none',
+      )
+      expect(await visitor.violations()).toEqual([])
+    }
+    await page.unroute('**/history')
     await visitor.press('Read the changes again')
-    await poll(() => tile('Last change')).not.toContain('could not be read')
-    await page.reload()
+    await page.getByText('could not be read').waitFor({ state: 'detached' })
   })
 })

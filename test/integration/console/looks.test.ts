@@ -7,9 +7,6 @@ import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
 
-/** Links from each page of a deployment to its reports. */
-const REPORTS = ['Stability', 'Cut-offs', 'Challengers', 'Versions', 'Reasons']
-
 const [backend = expect.fail('there is a database')] = backends
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
@@ -19,6 +16,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let slug: string
   let requestId: string
   let modelId: string
+  let webhookId: string
 
   beforeAll(async () => {
     service = await TestService.start(backend)
@@ -32,6 +30,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await team.register(numberedSpec(4))
     const account = { name: 'Training pipeline', role: 'lead_modeler' }
     await team.done('POST', '/v1/service-accounts', account)
+    const webhook = { url: 'https://risk.lender.example/hook' }
+    webhookId = (await team.done('POST', '/v1/webhooks', webhook)).id
     for (const income of [1, -1, 1]) requestId = (await team.score(slug, { income })).request_id
     await statsWith(service, team.key, slug, 3)
     await new BatchCaller(service, team.owner).score(slug, 'id,income\nA-1,1\nno\n')
@@ -42,40 +42,55 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await service?.close()
   })
 
-  /** Every page, by what tells that it is there in full. */
-  const pages = (): readonly (readonly [place: string, last: string])[] => [
-    ['deployments', '20 %'],
-    [`deployments/${slug}`, 'Newest answers'],
-    [`deployments/${slug}/stability`, 'income: cells'],
-    [`deployments/${slug}/cutoffs`, 'By grade'],
-    [`deployments/${slug}/swap-set`, 'Migration of grades'],
-    [`deployments/${slug}/versions`, 'Features, most changed first'],
-    [`deployments/${slug}/reasons`, 'The champion gives no reasons'],
-    ['models', '4.0'],
-    ['models/new', 'Description (optional)'],
-    ['models/import', 'Sample with scores (optional)'],
-    [`models/${modelId}`, 'Risk grades'],
-    ['scores', 'Which score?'],
-    [`scores/${requestId}`, 'What would have changed it'],
-    ['batches', 'Results'],
-    ['try', 'Deployment'],
-    [`try/${slug}`, 'income'],
-    ['keys', 'key of a test'],
-    ['members', 'owner@lender.example'],
-    ['service-accounts', 'Training pipeline'],
-    ['account', 'Change the password'],
-    ['audit', 'deployment: promote'],
-    [`audit/${slug}`, 'deployment: promote'],
-    ['nowhere', 'There is nothing here'],
+  /** Every page, by its heading. */
+  const pages = (): readonly (readonly [place: string, heading: string])[] => [
+    ['', 'Overview'],
+    [`deployments/${slug}`, 'Summary'],
+    [`deployments/${slug}/stability`, 'Stability'],
+    [`deployments/${slug}/performance`, 'Performance'],
+    [`deployments/${slug}/cutoffs`, 'Cut-off studio'],
+    [`deployments/${slug}/challengers`, 'Champion and challengers'],
+    [`deployments/${slug}/versions`, 'Versions of the card'],
+    [`deployments/${slug}/reasons`, 'Reasons'],
+    [`deployments/${slug}/activity`, 'Activity'],
+    [`deployments/${slug}/changes`, 'Changes'],
+    [`deployments/${slug}/try`, 'Try it'],
+    ['models', 'Models'],
+    ['models/new', 'Upload a scorecard'],
+    ['models/import', 'Import a tool’s card'],
+    ['models/backtest', 'Backtest'],
+    [`models/${modelId}`, 'Ladder 1.0'],
+    ['scores', 'Scores'],
+    ['scores?reference=A-1', 'Scores'],
+    [`scores/${requestId}`, 'Score'],
+    ['batches', 'Batches'],
+    ['outcomes', 'Outcomes'],
+    ['keys', 'API keys'],
+    ['members', 'Members'],
+    ['service-accounts', 'Service accounts'],
+    ['webhooks', 'Webhooks'],
+    [`webhooks/${webhookId}`, 'Webhook'],
+    ['account', 'Your account'],
+    ['access-review', 'Access review'],
+    ['audit', 'Audit log'],
+    [`audit?subject=${slug}`, 'Audit log'],
+    ['proofs', 'Log and proofs'],
+    ['nowhere', 'No such page'],
   ]
+
+  /** Opens a page, and waits until all of it is there. */
+  async function open(visitor: ConsolePage, place: string, heading: string): Promise<void> {
+    await visitor.go(place)
+    await visitor.page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+    const loading = visitor.page.locator('.loading')
+    await expect.poll(() => loading.count(), { timeout: 15_000 }).toBe(0)
+  }
 
   async function newMember(role: string) {
     const who = { email: `${newId('usr_', 0)}@lender.example`, password: 'a long password' }
     await team.done('POST', '/v1/members', { ...who, role })
     return who
   }
-
-  const isDrawn = ({ page }: ConsolePage) => page.locator('.plot canvas').nth(1).waitFor()
 
   test('no page and no dialog breaks a rule of access, light or dark', async () => {
     const visitor = await browser.open()
@@ -93,20 +108,26 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await check('sign in')
     await visitor.signIn({ email: 'owner@lender.example', password: 'a long enough password' })
     for (const [place, last] of pages()) {
-      await visitor.go(place)
-      await visitor.sees(last)
-      if (place === `deployments/${slug}`) await isDrawn(visitor)
+      await open(visitor, place, last)
       await check(place)
     }
     const dialogs = [
       [`deployments/${slug}`, 'Add a challenger'],
-      [`deployments/${slug}`, 'Promote Ladder 3.0'],
-      [`deployments/${slug}`, 'Roll back to Ladder 1.0'],
+      [`deployments/${slug}`, 'Promote: Ladder 3.0'],
+      [`deployments/${slug}`, 'Roll back to 1.0: Ladder 2.0'],
+      [`models/${modelId}`, 'Copy to staging'],
+      [`models/${modelId}`, 'Restore'],
+      ['outcomes', 'Define an outcome'],
       ['keys', 'Create a key'],
       ['keys', 'Rotate key of a test'],
+      ['keys', 'Change key of a test'],
       ['service-accounts', 'Create a service account'],
       ['service-accounts', 'Revoke Training pipeline'],
       ['members', 'Add a member'],
+      ['webhooks', 'Create a webhook'],
+      [`webhooks/${webhookId}`, 'Rotate the secret'],
+      [`webhooks/${webhookId}`, 'Delete'],
+      ['account', 'Sign out everywhere'],
     ] as const
     for (const [place, name] of dialogs) {
       await visitor.go(place)
@@ -119,86 +140,90 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.close()
   })
 
-  test('nothing makes a page wider than its window', async () => {
+  test('nothing makes a page wider than its window, or a table than its page', async () => {
     const visitor = await browser.signIn()
     const found: string[] = []
     for (const [place, last] of pages()) {
-      await visitor.go(place)
-      await visitor.sees(last)
+      await open(visitor, place, last)
       for (const width of [320, 768, 1440]) {
         await visitor.page.setViewportSize({ width, height: 900 })
         const overflowPx = await visitor.overflowPx()
         if (overflowPx > 0) found.push(`${place} by ${overflowPx} of ${width} pixels`)
       }
+      // A column beyond the edge of its table is not seen.
+      await visitor.page.setViewportSize({ width: 1024, height: 900 })
+      const tables = await visitor.page.evaluate<string[]>(
+        "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.getAttribute('aria-label'))",
+      )
+      found.push(...tables.map((table) => `${place}: ${table}`))
     }
     expect(found).toEqual([])
+    await visitor.close()
+  })
+
+  // Pages keep what they have read for each other.
+  test('pages open in any order', async () => {
+    const visitor = await browser.signIn()
+    const { page } = visitor
+    const names = await page.getByRole('navigation').first().getByRole('link').allInnerTexts()
+    for (const name of [...names, ...names.toReversed()]) {
+      await page.getByRole('link', { name, exact: true }).first().click()
+      await page.locator('main h1').waitFor()
+      await expect.poll(() => page.locator('.loading').count(), { timeout: 15_000 }).toBe(0)
+      expect(await page.getByRole('alert').allInnerTexts(), name).toEqual([])
+    }
     await visitor.close()
   })
 
   // A control that is refused teaches a user not to trust what the page offers.
   test('a viewer sees everything that the role permits and no other control', async () => {
     const visitor = await browser.signIn({ who: await newMember('viewer') })
-    const links = visitor.page.getByRole('navigation').getByRole('link')
+    const links = visitor.page.getByRole('navigation').first().getByRole('link')
     expect(await links.allInnerTexts()).toEqual([
-      ...['Deployments', 'Models', 'Scores', 'Try it', 'Keys'],
+      ...['Overview', 'Models', 'Scores', 'Outcomes', 'Try it', 'Keys'],
     ])
     const controls: Record<string, string[]> = {}
-    const shown = pages().filter(
-      ([place]) => !/^(members|service-accounts|audit|batches|models\/(new|import))/.test(place),
-    )
-    for (const [place, last] of shown) {
-      await visitor.go(place)
-      await visitor.sees(last)
+    for (const [place, last] of pages()) {
+      await open(visitor, place, last)
       controls[place] = await visitor.controls()
     }
-    expect(controls).toEqual({
-      deployments: [],
-      [`deployments/${slug}`]: [...REPORTS, 'Performance', 'Try it', 'Copy the address'],
-      [`deployments/${slug}/stability`]: REPORTS,
-      [`deployments/${slug}/cutoffs`]: [...REPORTS, 'Print', 'Save as CSV'],
-      [`deployments/${slug}/swap-set`]: REPORTS,
-      [`deployments/${slug}/versions`]: REPORTS,
-      [`deployments/${slug}/reasons`]: REPORTS,
-      models: [],
-      [`models/${modelId}`]: [],
-      try: [],
-      keys: [],
-      account: ['Change the password'],
-      nowhere: [],
+    const some = Object.entries(controls).filter(([, names]) => names.some((name) => name !== ''))
+    expect(Object.fromEntries(some)).toEqual({
+      '': ['0\nAct', '0\nWatch', '1\nNot judged', '0\nGood'],
+      account: ['Sign out everywhere', '', '', 'Change the password'],
+      [`deployments/${slug}`]: ['Monthly report', 'Copy the address'],
+      [`deployments/${slug}/cutoffs`]: ['Find the cut-off', 'Print', 'Save as CSV'],
+      [`deployments/${slug}/performance`]: ['Outcomes and definitions'],
+      [`deployments/${slug}/try`]: ['Fill in an example', 'Clear', 'Score'],
+      [`models/${modelId}`]: ['Specification'],
+      proofs: ['Download the checkpoint', 'Copy the key', 'Prove it'],
       scores: ['Find'],
-      [`scores/${requestId}`]: ['Copy the request id', 'Show'],
-      [`try/${slug}`]: ['Use this key', 'Fill in an example', 'Clear', 'Score'],
+      'scores?reference=A-1': ['Find'],
+      [`scores/${requestId}`]: ['Copy the request id', 'Show', 'Prove that it is unaltered'],
     })
-    for (const place of ['members', 'service-accounts', 'audit', `audit/${slug}`]) {
-      await visitor.go(place)
-      await visitor.heading('No such page')
-    }
-    await visitor.go('models/new')
-    await visitor.sees("Your role can't upload")
-    expect(await visitor.controls()).toEqual([])
-    await visitor.go('models/import')
-    await visitor.sees("Your role can't import")
-    expect(await visitor.controls()).toEqual([])
     await visitor.close()
   })
 
   test('a lead modeler may upload, and change nothing else', async () => {
     const visitor = await browser.signIn({ who: await newMember('lead_modeler') })
-    await visitor.go('models')
-    await visitor.sees('4.0')
-    expect(await visitor.controls()).toEqual([
-      'Backtest a card',
-      'Upload a scorecard',
-      "Import a tool's card",
-    ])
-    await visitor.go(`deployments/${slug}`)
-    await visitor.sees('Newest answers')
-    expect(await visitor.controls()).toEqual([
-      ...REPORTS,
-      'Performance',
-      'Try it',
-      'Copy the address',
-    ])
+    const controls: Record<string, string[]> = {}
+    for (const [place, last] of [
+      ['models', 'Models'],
+      [`models/${modelId}`, 'Ladder 1.0'],
+      [`deployments/${slug}`, 'Summary'],
+      ['keys', 'API keys'],
+      ['outcomes', 'Outcomes'],
+    ] as const) {
+      await open(visitor, place, last)
+      controls[place] = await visitor.controls()
+    }
+    expect(controls).toEqual({
+      models: ['Backtest a card', 'Import a tool’s card', 'Upload a scorecard'],
+      [`models/${modelId}`]: ['Specification', 'Copy to staging'],
+      [`deployments/${slug}`]: ['Monthly report', 'Copy the address'],
+      keys: [],
+      outcomes: ['Define an outcome', 'Upload'],
+    })
     await visitor.close()
   })
 
@@ -207,11 +232,11 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const { page } = visitor
     const focused = () => page.evaluate('document.activeElement?.textContent?.trim()')
     await visitor.go(`deployments/${slug}`)
-    await visitor.heading('Ladder')
+    await visitor.heading('Summary')
     // The heading has the focus, so that a reader of the screen tells it.
-    expect(await focused()).toBe('Ladder')
+    expect(await focused()).toBe('Summary')
     await page.reload()
-    await visitor.heading('Ladder')
+    await visitor.heading('Summary')
     await page.getByRole('button', { name: 'Add a challenger' }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor()
@@ -238,9 +263,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const light = await background()
     expect(light).not.toBe(dark)
     await page.reload()
-    await visitor.heading('Deployments')
+    await visitor.heading('Overview')
     expect(await background()).toBe(light)
-    await page.getByLabel('Theme').selectOption('system')
+    await page.getByLabel('Theme').selectOption('auto')
     expect(await background()).toBe(dark)
     await visitor.close()
   })
@@ -264,12 +289,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
     await row.waitFor({ state: 'detached' })
     await visitor.go('audit')
-    await page
-      .getByRole('row', { name: 'member: delete' })
-      .first()
-      .getByText(email)
-      .first()
-      .waitFor()
+    await visitor.sees('removed the member')
+    await page.getByRole('region', { name: 'Audit records' }).getByText(email).first().waitFor()
     await visitor.close()
   })
 
@@ -278,9 +299,14 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const { page } = visitor
     await visitor.context.setOffline(true)
     await page.getByRole('link', { name: 'Models', exact: true }).click()
-    await visitor.sees('The service does not answer. Check the connection, then try again.')
-    await visitor.context.setOffline(false)
+    await visitor.sees(
+      'The service does not answer. Check the connection; the page tries again itself.',
+    )
+    // Another try must not lose the console.
     await visitor.press('Try again')
+    await visitor.sees('The service does not answer since')
+    await page.getByRole('link', { name: 'Overview', exact: true }).waitFor()
+    await visitor.context.setOffline(false)
     await visitor.sees('4.0')
     await visitor.close()
   })

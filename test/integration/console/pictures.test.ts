@@ -1,134 +1,115 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Clock } from '../../../src/platform/clock.ts'
-import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
-import { statsWith } from '../../support/expect/stats.ts'
-import { ConsoleBrowser, chromiumPath } from '../../support/start/browser.ts'
+import { readExplainedSample } from '../../../src/cli/demo/explained-card.ts'
+import { HistoryClock } from '../../../src/cli/demo/history/clock.ts'
+import { historyStartMs, makeHistory } from '../../../src/cli/demo/history/make-history.ts'
+import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { Team } from '../../support/start/team.ts'
+import { OWNER, TestService } from '../../support/start/service.ts'
 import { ROOT } from '../../support/structure/documents.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 const IMAGES = join(ROOT, 'docs/images')
 /** Larger pictures make the first page slow. */
 const PICTURE_BYTES_MAX = 150 * 1024
-const STEPS = 94
-const STEP_MS = 15 * 60_000
-
-/** The time of day, so far back as is set. */
-class ShiftedClock implements Clock {
-  backMs = STEPS * STEP_MS
-
-  epochMs(): number {
-    return Date.now() - this.backMs
-  }
-
-  monotonicMs(): number {
-    return performance.now()
-  }
-}
-
-/** Few applicants at night, most in the afternoon. */
-function applicantsAt(step: number): number {
-  return Math.round(7 + 5 * Math.sin((2 * Math.PI * (step - 30)) / 96))
-}
+const HEIGHT_MAX = 900
+/** Room for the navigation. */
+const HEIGHT_MIN = 800
 
 /**
- * The pictures of the first page. With `UPDATE_PICTURES` set they are made anew; otherwise the
- * pages must still show what the pictures show.
+ * The pictures of the documents, of the history that `npm run demo` makes. With `UPDATE_PICTURES`
+ * set they are made anew; otherwise the pages must still show what the pictures show.
  */
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let service: TestService
   let browser: ConsoleBrowser
+  let visitor: ConsolePage
   let slug: string
 
   beforeAll(async () => {
-    const clock = new ShiftedClock()
-    service = await TestService.start(backend, { clock })
-    const team = await Team.of(service)
-    const champion = sampleSpec()
-    slug = (await team.deploy(champion)).slug
-    // The next version asks more of those who have saved nothing.
-    const [savings = expect.fail('the sample has features'), ...others] = champion.features
-    const bins = savings.bins.map((bin, at) => (at === 0 ? { ...bin, points: -40 } : bin))
-    const features = [{ ...savings, bins }, ...others]
-    const successor = { ...champion, version: '1.1.0', features }
-    await team.challenge(slug, successor, 20)
-    const applicants = sampleApplicants()
-    let total = 0
-    for (let step = 0; step < STEPS; step++) {
-      clock.backMs = (STEPS - step) * STEP_MS
-      for (let n = 0; n < applicantsAt(step); n++) {
-        const { applicant } =
-          applicants[total++ % applicants.length] ?? expect.fail('there are some')
-        expect((await team.ask(slug, applicant)).statusCode).toBe(200)
-      }
-    }
-    clock.backMs = 0
-    await statsWith(service, team.key, slug, total)
+    const clock = new HistoryClock()
+    const logFromMs = historyStartMs(clock.epochMs())
+    service = await TestService.start(backend, { clock, logFromMs })
+    const { services } = service
+    const history = await makeHistory({ services, clock, owner: OWNER, ...readExplainedSample() })
+    slug = history.deploymentId
+    await services.overviewMaker.periodic.runOnce()
     browser = await ConsoleBrowser.start(service)
-  }, 120_000)
+    visitor = await browser.signIn()
+  }, 300_000)
   afterAll(async () => {
+    await visitor?.close()
     await browser?.close()
     await service?.close()
   })
 
+  /** Opens a page, and waits until its report is there. */
+  async function open(place: string, texts: readonly string[]): Promise<void> {
+    await visitor.go(place)
+    for (const text of texts) await visitor.sees(text)
+    const loading = visitor.page.locator('.loading')
+    // The first report starts a thread.
+    await expect.poll(() => loading.count(), { timeout: 20_000 }).toBe(0)
+  }
+
   /**
    * Takes the picture where it is asked for; in any case the one that is there must not be large.
    *
-   * @param part what it shows: the window of a page, or a part of the page
+   * @param part a selector; the picture ends below it if there is room
    */
-  async function picture(part: Page | Locator, name: string): Promise<void> {
+  async function picture(name: string, part: string): Promise<void> {
+    const { page } = visitor
+    // A badge is a pill: its text must not touch its border.
+    const paddings = await page.evaluate<string[]>(
+      "[...document.querySelectorAll('.badge')].map((one) => getComputedStyle(one).paddingLeft)",
+    )
+    expect(paddings.length).toBeGreaterThan(0)
+    expect(paddings).not.toContain('0px')
+    const box = (await page.locator(part).first().boundingBox()) ?? expect.fail(`there is ${part}`)
     const path = join(IMAGES, name)
     if (process.env['UPDATE_PICTURES'] !== undefined) {
       mkdirSync(IMAGES, { recursive: true })
-      await part.screenshot({ path, animations: 'disabled' })
+      const end = Math.ceil(box.y + box.height) + 16
+      const height = Math.min(Math.max(end, HEIGHT_MIN), HEIGHT_MAX)
+      await page.setViewportSize({ width: 1280, height })
+      // A button under the mouse would look chosen.
+      await page.mouse.move(0, 0)
+      await page.screenshot({ path, animations: 'disabled' })
+      await page.setViewportSize({ width: 1280, height: 900 })
     }
     expect(statSync(path).size).toBeLessThan(PICTURE_BYTES_MAX)
   }
 
-  test('a deployment looks as in the picture of the first page', async () => {
-    const visitor = await browser.signIn()
-    const { page } = visitor
-    await visitor.go(`deployments/${slug}`)
-    await visitor.heading('German credit')
-    for (const text of ['1.0.0', '1.1.0', '20 %', 'Newest answers']) await visitor.sees(text)
-    await page.locator('.plot canvas').nth(3).waitFor()
-    // A badge is a pill: its text must not touch its border.
-    const paddings = await page.evaluate<string[]>(
-      "[...document.querySelectorAll('.badge')].map((badge) => getComputedStyle(badge).paddingLeft)",
-    )
-    expect(paddings.length).toBeGreaterThan(2)
-    expect(paddings).not.toContain('0px')
-    // Ends below the first row of charts, so that none is cut.
-    // The first report starts a thread.
-    const loading = () => page.getByText('Loading …').count()
-    await expect.poll(loading, { timeout: 20_000 }).toBe(0)
-    const chart = await page.locator('figure.chart').nth(1).boundingBox()
-    const height = Math.ceil((chart?.y ?? 0) + (chart?.height ?? 890))
-    await page.setViewportSize({ width: 1280, height })
-    // A button under the mouse would look chosen.
-    await page.mouse.move(0, 0)
-    await picture(page, 'deployment.png')
-    await visitor.close()
+  test('the first page looks as in its picture', async () => {
+    await open('', ['Consumer loans', 'moved since the week of', 'applicants in the week'])
+    // A column beyond the edge would not be noticed.
+    const hidden = '(box => box.scrollWidth - box.clientWidth)(document.querySelector(".scroll"))'
+    expect(await visitor.page.evaluate(hidden)).toBe(0)
+    await picture('overview.png', '.table-frame')
   })
 
-  test('the score of an applicant looks as in the picture of the first page', async () => {
-    const visitor = await browser.signIn()
-    const { page } = visitor
-    await visitor.go(`try/${slug}`)
-    await visitor.press('Make a key for this visit')
-    await visitor.press('Fill in an example')
-    await visitor.press('Score')
-    await visitor.heading('Result')
-    for (const text of ['Probability of default', 'Base points', 'credit_amount']) {
-      await visitor.sees(text)
-    }
-    await expect.poll(() => page.getByRole('table').locator('tr').count()).toBeGreaterThan(14)
-    await picture(page.getByRole('region', { name: 'Result' }), 'score.png')
-    await visitor.close()
+  test('the stability of a deployment looks as in its picture', async () => {
+    await open(`deployments/${slug}/stability`, [
+      ...['Consumer loans', 'it is not chance, and it matters', 'Features', 'Over time'],
+    ])
+    await picture('stability.png', '.table-frame')
+  })
+
+  test('the cut-off studio looks as in its picture', async () => {
+    await open(`deployments/${slug}/cutoffs?cutoff=480`, [
+      ...['Approvals and bads', 'Observed, with interval', 'From 430 to 480', 'would go bad'],
+    ])
+    await picture('cutoffs.png', '.notice')
+  })
+
+  test('the page of one score looks as in its picture', async () => {
+    await open('scores?reference=A-012345', ['A-012345'])
+    const found = visitor.page.locator('main a[href*="/scores/req_"]').first()
+    const place = (await found.getAttribute('href'))?.replace(/^\/console\//, '')
+    await open(place ?? expect.fail('it leads to the score'), [
+      ...['Score of A-012345', 'Probability of default', 'Points of each feature'],
+    ])
+    await picture('score.png', 'main > section:nth-of-type(2)')
   })
 })

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { explainedCard, type SampleReasons } from '../../../src/demo/explained-card.ts'
+import { explainedCard, type SampleReasons } from '../../../src/cli/demo/explained-card.ts'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
 import { stepCard } from '../../support/cards/reason-cards.ts'
 import { statsWith } from '../../support/expect/stats.ts'
@@ -14,7 +14,7 @@ import { Team } from '../../support/start/team.ts'
 const [backend = expect.fail('there is a database')] = backends
 /** Where pictures of the pages go, for a person to look at. */
 const PICTURES = process.env['SCORELINE_TEST_PICTURES']
-const REASONS = new URL('../../../src/demo/german-credit/reasons.json', import.meta.url)
+const REASONS = new URL('../../../src/cli/demo/german-credit/reasons.json', import.meta.url)
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let service: TestService
@@ -66,7 +66,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await page.setViewportSize({ width: 1280, height: 900 })
   }
 
-  const rowsOf = (name: string) =>
+  const queryRows = (name: string) =>
     page.getByRole('table', { name, exact: true }).getByRole('row').allInnerTexts()
 
   // Whoever answers an applicant must find what to write, in the applicant's language.
@@ -75,10 +75,11 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const { request_id: requestId } = await team.score(slug, declined?.applicant ?? {})
     await visitor.go(`scores/${requestId}`)
     await visitor.sees('1. Duration of the credit')
-    expect(await rowsOf('Reasons')).toHaveLength(1 + 4)
+    expect(await queryRows('Reasons')).toHaveLength(1 + 4)
     await visitor.sees('average points of the development sample, 1,000 applications')
     // The baseline, each feature, the score.
-    expect(await rowsOf('Points against the baseline')).toHaveLength(1 + 2 + 13)
+    await page.locator('summary', { hasText: 'Against the baseline' }).click()
+    expect(await queryRows('Points against the baseline')).toHaveLength(1 + 2 + 13)
     await page.getByText('Your score was 356').waitFor()
     await visitor.sees('The score is 64 points away from grade C.')
     await page.getByLabel('Score to reach').fill('600')
@@ -94,7 +95,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   test('the page of a model shows its codes, and which text is missing', async () => {
     await visitor.go(`models/${modelId}`)
     await visitor.sees('A text is missing: R13 (de).')
-    const rows = await rowsOf('Reason codes')
+    const rows = await queryRows('Reason codes')
     expect(rows).toHaveLength(1 + 13)
     expect(rows[10]).toContain('Laufzeit des Kredits')
     expect(rows[13]).toContain('missing')
@@ -102,13 +103,13 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   })
 
   test('a trial shows its reasons', async () => {
-    await visitor.go(`try/${slug}`)
-    await visitor.press('Make a key for this visit')
+    await visitor.go(`deployments/${slug}/try`)
     await page.getByLabel('Language of texts').selectOption('de')
     await visitor.press('Fill in an example')
     await visitor.press('Score')
     await visitor.heading('Reasons')
-    expect((await rowsOf('Reasons')).length).toBeGreaterThan(1)
+    const german = /Guthaben|Laufzeit|Dauer|Bisherige|Alter/
+    await page.getByRole('listitem').getByText(german).first().waitFor()
     await looksRight('trial-reasons')
   })
 
@@ -123,12 +124,12 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.go(`deployments/${counted}`)
     await page.getByRole('link', { name: 'Reasons', exact: true }).click()
     await visitor.sees('200 answers; 0 of them have no adverse factor')
-    const rows = await rowsOf('Reasons by grade')
+    const rows = await queryRows('Reasons by grade')
     expect(rows[0]).toMatch(/In A.*In B.*In C.*In D.*In E/s)
     expect(rows.length).toBeGreaterThan(10)
     await visitor.sees('No baselines yet')
     await page.getByLabel('Language of texts').selectOption('de')
-    expect((await rowsOf('Reasons by grade')).join()).toContain('Guthaben auf dem Girokonto')
+    expect((await queryRows('Reasons by grade')).join()).toContain('Guthaben auf dem Girokonto')
     await looksRight('reasons-by-grade')
   })
 
@@ -147,7 +148,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     expect(await visitor.violations({ within: 'dialog' })).toEqual([])
     await visitor.press('Make it')
     await visitor.sees('(cut-off 120, 10 points)')
-    await page.getByRole('button', { name: 'in force' }).click()
+    await page.getByRole('button', { name: 'Put the baseline' }).click()
     await page.getByText('in force', { exact: true }).waitFor()
     await looksRight('baselines')
     const answer = await service.call({

@@ -1,13 +1,17 @@
+import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
+import { provenBy } from '../../support/expect/proofs.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 import { Team } from '../../support/start/team.ts'
+import { ROOT } from '../../support/structure/documents.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 /** Where pictures of the pages go, for a person to look at. */
@@ -46,7 +50,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   }
 
   const find = async (text: string) => {
-    await page.getByLabel('Request id or reference').fill(text)
+    await page.getByLabel('Request id, or any part of a reference').fill(text)
     await visitor.press('Find')
   }
 
@@ -59,13 +63,17 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.sees('Which score?')
     await picture('scores')
     await find(answer.request_id)
-    await visitor.heading('Score')
+    await visitor.heading('Why this score')
     await visitor.sees('answered')
-    const champion = page.getByRole('region', { name: `${answer.model_name} 1.0.0`, exact: true })
+    const points = (version: string) =>
+      page.getByRole('region', {
+        name: `Points of each feature in ${answer.model_name} ${version}`,
+      })
+    const champion = points('1.0.0')
     await champion.getByText('unseen category').waitFor()
     const rows = await champion.getByRole('row').allInnerTexts()
     expect(rows).toHaveLength(2 + 1 + Object.keys(answer.contributions).length)
-    await page.getByRole('region', { name: `${answer.model_name} 1.1.0`, exact: true }).waitFor()
+    await points('1.1.0').waitFor()
     await visitor.sees('key of a test')
     await picture('score')
     expect(await visitor.violations()).toEqual([])
@@ -83,18 +91,23 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       ...applicant,
       id: `${id}${index || ''}`,
     }))
-    const answer = await team.scoreBatch(slug, body)
+    await team.scoreBatch(slug, body)
     await statsWith(service, team.key, slug, 3)
     await visitor.go('scores')
     await find(id)
-    await visitor.heading(`Scores of ${id}`)
+    expect(new URL(page.url()).searchParams.get('reference')).toBe(id)
     await picture('scores-found')
-    await page.getByRole('link', { name: answer.request_id }).click()
+    await page.getByRole('link', { name: id, exact: true }).click()
     await visitor.sees('Record 1 of 3')
     await page.getByRole('link', { name: 'Next' }).click()
     await visitor.sees('Record 2 of 3')
     await visitor.sees(`${id}1`)
     await picture('score-of-batch')
+    // Somebody on the telephone has a part of the number, in capitals or not.
+    await visitor.go('scores')
+    await find('a-1/Ü 100 %1')
+    await visitor.sees('These references contain it')
+    await page.getByRole('link', { name: `${id}1`, exact: true }).waitFor()
     await visitor.go('scores')
     await find('nothing has this')
     await visitor.sees('No score has this reference')
@@ -102,7 +115,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
 
   test('an owner exports the log of a day as a file', async () => {
     await team.score(slug, sampleApplicants()[0]?.applicant ?? {})
-    await visitor.go('scores')
+    await visitor.go('proofs')
     await visitor.heading('Export')
     await picture('scores-export')
     expect(await visitor.violations()).toEqual([])
@@ -116,6 +129,26 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       .split('\n')
     expect(head).toMatch(/^request_id,/)
     expect(rows.length).toBeGreaterThan(1)
+  })
+
+  // Whoever doubts a decision checks it, and hands the file to somebody who trusts nobody here.
+  test('a record is proved unaltered, and its file convinces the offline verifier', async () => {
+    const answer = await team.score(slug, sampleApplicants()[1]?.applicant ?? {})
+    await provenBy(team, answer.request_id)
+    await visitor.go(`scores/${answer.request_id}`)
+    await visitor.press('Prove that it is unaltered')
+    await visitor.sees('Recomputed to the bit')
+    await visitor.sees('is signed with the key of this service')
+    await page.getByText('Unaltered', { exact: true }).waitFor()
+    const downloaded = page.waitForEvent('download')
+    await visitor.press('Download the evidence')
+    const path = await (await downloaded).path()
+    const { key } = await team.done('GET', '/v1/log/key')
+    const verifier = join(ROOT, 'docs/verify-proof.mjs')
+    const { stdout } = await promisify(execFile)(process.execPath, [verifier, path, key])
+    expect(stdout).toContain(answer.request_id)
+    await picture('proof')
+    expect(await visitor.violations()).toEqual([])
   })
 
   test('a request that the log lacks is told as such', async () => {

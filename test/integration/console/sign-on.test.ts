@@ -49,7 +49,7 @@ describe.skipIf(chromiumPath() === null)('single sign-on in a browser', () => {
     page.on('framenavigated', (frame) => addresses.push(frame.url()))
     await signOnAs(visitor, 'ann')
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
-    expect(await page.locator('.badge[title="Your account"]').innerText()).toBe('Modeler')
+    await page.getByRole('link', { name: 'Your account Modeler' }).waitFor()
     await page.reload()
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
     const cookies = await visitor.context.cookies(`${browser.url}/console`)

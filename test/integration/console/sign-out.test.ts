@@ -3,7 +3,7 @@ import { newId } from '../../../src/platform/ids/ids.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
 import { OWNER, TestService } from '../../support/start/service.ts'
-import { numberedSpec, Team } from '../../support/start/team.ts'
+import { Team } from '../../support/start/team.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 
@@ -11,31 +11,17 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let service: TestService
   let team: Team
   let browser: ConsoleBrowser
-  let slug: string
 
   beforeAll(async () => {
     service = await TestService.start(backend)
     team = await Team.of(service)
     browser = await ConsoleBrowser.start(service)
-    slug = (await team.deploy(numberedSpec(1))).slug
   })
   afterAll(async () => {
     await browser?.close()
     await service?.close()
   })
 
-  /** Ids of the keys in force that were made for trying. */
-  const trialKeys = async (): Promise<string[]> => {
-    const { keys } = await team.done('GET', '/v1/keys')
-    const made = keys.filter(({ name }: { name: string }) => name === 'Tried in the console')
-    return made.map(({ id }: { id: string }) => id)
-  }
-  const noTrialKey = () => expect.poll(trialKeys).toEqual([])
-  const makeKey = async (visitor: ConsolePage) => {
-    await visitor.go(`try/${slug}`)
-    await visitor.press('Make a key for this visit')
-    await visitor.sees('Scores with a temporary key')
-  }
   const cookies = ({ context }: ConsolePage) => context.cookies()
 
   async function newMember(role: string) {
@@ -44,86 +30,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     return who
   }
 
-  // A person who believes to be signed out leaves the computer to the next one.
-  test('signing out works although the key for trying is gone', async () => {
-    const visitor = await browser.signIn()
-    await makeKey(visitor)
-    for (const id of await trialKeys()) await team.call('DELETE', `/v1/keys/${id}`)
-    await visitor.press('Sign out')
-    await visitor.heading('Sign in')
-    expect(await cookies(visitor)).toEqual([])
-    await visitor.close()
-  })
-
-  test('a key for trying that was revoked elsewhere is forgotten when it is to be revoked', async () => {
-    const visitor = await browser.signIn()
-    await makeKey(visitor)
-    for (const id of await trialKeys()) await team.call('DELETE', `/v1/keys/${id}`)
-    await visitor.press('Revoke the key')
-    await makeKey(visitor)
-    await visitor.press('Sign out')
-    await visitor.heading('Sign in')
-    await noTrialKey()
-    await visitor.close()
-  })
-
-  // Else a double click makes two of what was asked for once.
-  test('a second press while the first is under way does nothing', async () => {
-    const visitor = await browser.signIn()
-    await visitor.go(`try/${slug}`)
-    await visitor.sees('Make a key for this visit')
-    await visitor.page.evaluate(`{
-      const named = (one) => one.textContent === 'Make a key for this visit'
-      const button = [...document.querySelectorAll('button')].find(named)
-      button.click()
-      button.click()
-    }`)
-    await visitor.sees('Scores with a temporary key')
-    expect(await trialKeys()).toHaveLength(1)
-    await visitor.press('Sign out')
-    await visitor.heading('Sign in')
-    await noTrialKey()
-    await visitor.close()
-  })
-
-  // Otherwise whoever signs in next in this tab scores with the rights of the one before.
-  test('a key for trying ends in each tab when its user signs out in one', async () => {
-    const visitor = await browser.signIn()
-    await makeKey(visitor)
-    const tab = await visitor.context.newPage()
-    await tab.goto(`${browser.url}/console#/keys`)
-    await tab.getByRole('button', { name: 'Sign out' }).click()
-    await visitor.heading('Sign in')
-    await noTrialKey()
-    await visitor.signIn(await newMember('viewer'))
-    await visitor.go(`try/${slug}`)
-    await visitor.sees('A key to score with')
-    await visitor.press('Sign out')
-    await visitor.heading('Sign in')
-    expect(await cookies(visitor)).toEqual([])
-    await visitor.close()
-  })
-
-  test('a key for trying in one environment does not score in the other', async () => {
-    const staged = await team.deploy(numberedSpec(2, { name: 'Staged' }), 'staging')
-    const visitor = await browser.signIn()
-    await makeKey(visitor)
-    await visitor.go(`try/${staged.slug}`)
-    await visitor.sees('A key to score with')
-    const score = visitor.page.getByRole('button', { name: 'Score', exact: true })
-    expect(await score.isDisabled()).toBe(true)
-    await visitor.press('Make a key for this visit')
-    await visitor.sees('(staging)')
-    await visitor.press('Sign out')
-    await visitor.heading('Sign in')
-    await noTrialKey()
-    await visitor.close()
-  })
-
   test('signing out while the service is away ends the session as soon as it answers', async () => {
     const visitor = await browser.signIn()
     const { page, context } = visitor
-    await makeKey(visitor)
     await context.setOffline(true)
     await visitor.press('Sign out')
     await visitor.sees('The service does not answer.')
@@ -135,8 +44,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     expect(await cookies(visitor)).toEqual([])
     await visitor.signIn(OWNER)
     await page.reload()
-    await visitor.heading('Deployments')
-    for (const id of await trialKeys()) await team.call('DELETE', `/v1/keys/${id}`)
+    await visitor.heading('Overview')
     await visitor.close()
   })
 
@@ -153,7 +61,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await tab.getByRole('button', { name: 'Sign out' }).click()
     const who = await newMember('admin')
     await tab.getByLabel('Email').fill(who.email)
-    await tab.getByLabel('Password').fill(who.password)
+    await tab.getByLabel('Password', { exact: true }).fill(who.password)
     await tab.getByRole('button', { name: 'Sign in' }).click()
     await tab.getByRole('button', { name: 'Sign out' }).waitFor()
     const name = `made by ${newId('key_', 0)}`
@@ -172,10 +80,44 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.close()
   })
 
+  // A reason of ten lines, typed over lunch, must outlast the session.
+  test('a session that ends amid a form loses nothing typed, and the next sign-in goes on', async () => {
+    const visitor = await browser.signIn()
+    const { page, context } = visitor
+    await visitor.go('keys')
+    await visitor.press('Create a key')
+    const name = `typed before ${newId('key_', 0)}`
+    await page.getByLabel('Name').fill(name)
+    await context.clearCookies()
+    await page.route(
+      '**/v1/keys',
+      (route) => route.fulfill({ status: 401, json: { error: 'unauthorized', message: 'no' } }),
+      { times: 1 },
+    )
+    await visitor.press('Create')
+    await visitor.heading('Your session has ended')
+    expect(await visitor.violations({ within: 'dialog.cover' })).toEqual([])
+    // No key leads past it.
+    for (const key of ['Escape', 'Escape']) await page.keyboard.press(key)
+    await visitor.heading('Your session has ended')
+    await page.getByLabel('Email').fill(OWNER.email)
+    await page.getByLabel('Password', { exact: true }).fill(OWNER.password)
+    await page.keyboard.press('Enter')
+    await page.getByText('Your session has ended').waitFor({ state: 'detached' })
+    expect(await page.getByLabel('Name').inputValue()).toBe(name)
+    await visitor.press('Create')
+    await visitor.heading('Copy the key now')
+    // The secret is there once: only its button closes it.
+    for (const key of ['Escape', 'Escape']) await page.keyboard.press(key)
+    await visitor.press('I have stored it')
+    await visitor.sees(name)
+    await visitor.close()
+  })
+
   test('signing in as another user in one tab ends the session in the others', async () => {
     const visitor = await browser.signIn()
     const tab = await visitor.context.newPage()
-    await tab.goto(`${browser.url}/console#/keys`)
+    await tab.goto(`${browser.url}/console/keys`)
     await tab.getByRole('heading', { name: 'API keys' }).waitFor()
     const who = await newMember('viewer')
     // A third tab, whose sign-in page was open all the time.
@@ -187,7 +129,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     )
     await third.goto(`${browser.url}/console`)
     await third.getByLabel('Email').fill(who.email)
-    await third.getByLabel('Password').fill(who.password)
+    await third.getByLabel('Password', { exact: true }).fill(who.password)
     await third.getByRole('button', { name: 'Sign in' }).click()
     await tab.getByRole('heading', { name: 'Sign in' }).waitFor()
     await visitor.heading('Sign in')

@@ -20,6 +20,7 @@ describe.skipIf(!hasHaproxy)('the published configuration of haproxy', () => {
   let forwarded: unknown
   let balancer: ChildProcess
   let port: number
+  let metricsPort: number
   let logged = ''
   const replicas = [1, 2].map(() => createServer((incoming, answer) => reply(incoming, answer)))
 
@@ -44,8 +45,10 @@ describe.skipIf(!hasHaproxy)('the published configuration of haproxy', () => {
       ports.push((replica.address() as AddressInfo).port)
     }
     port = await freePort()
+    metricsPort = await freePort()
     const text = readFileSync(published, 'utf8')
       .replace('bind :8080', `bind 127.0.0.1:${port}`)
+      .replace('bind :8405', `bind 127.0.0.1:${metricsPort}`)
       .replace('scoreline-1:3000', `127.0.0.1:${ports[0]}`)
       .replace('scoreline-2:3000', `127.0.0.1:${ports[1]}`)
     const file = join(directory, 'haproxy.cfg')
@@ -127,6 +130,13 @@ describe.skipIf(!hasHaproxy)('the published configuration of haproxy', () => {
   test('a read whose answer was lost is asked for again', async () => {
     await call('GET', '/v1/models?lost')
     expect(reached.length).toBeGreaterThan(1)
+  })
+
+  // With all replicas away nothing but the balancer can say so.
+  test('its metrics count the ready replicas, for the alert ScorelineNoServer', async () => {
+    const answer = await fetch(`http://127.0.0.1:${metricsPort}/metrics`)
+    expect(await answer.text()).toMatch(/^haproxy_backend_active_servers\{proxy="replicas"\} 2$/m)
+    expect((await fetch(`http://127.0.0.1:${metricsPort}/v1/keys`)).status).toBe(403)
   })
 
   test('the log holds status and path of failures, and neither addresses nor queries', async () => {

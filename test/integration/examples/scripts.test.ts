@@ -9,11 +9,9 @@ import { ScorelineClient } from '../../../clients/typescript/src/client.ts'
 import { sampleApplicants } from '../../support/cards/cards.ts'
 import { hasCurl } from '../../support/servers/programs.ts'
 import { type RunningService, startWithSample } from '../../support/start/running.ts'
-import { ROOT, textOf } from '../../support/structure/documents.ts'
+import { ROOT, readText } from '../../support/structure/documents.ts'
 
 const run = promisify(execFile)
-/** A start, on a machine that may be busy. */
-const START_TIMEOUT_MS = 120_000
 const FOLDER = join(ROOT, 'docs/examples')
 const CARD = join(FOLDER, 'deploy-card/consumer-loans')
 const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`
@@ -26,12 +24,12 @@ describe.skipIf(!hasCurl())('the examples', () => {
   beforeAll(async () => {
     service = await startWithSample({}, (clean) => void cleaners.push(clean))
     owner = new ScorelineClient({ url: service.url, token: service.token })
-  }, START_TIMEOUT_MS)
+  })
   afterAll(async () => {
     for (const clean of cleaners) await clean()
   })
 
-  async function keyOf(order: object): Promise<string> {
+  async function makeKey(order: object): Promise<string> {
     const { key } = await owner.call('POST', '/v1/keys', { body: { name: 'a key', ...order } })
     return key
   }
@@ -59,7 +57,7 @@ describe.skipIf(!hasCurl())('the examples', () => {
       PATH,
       SCORELINE_URL: service.url,
       SCORELINE_TOKEN: account.token,
-      SCORELINE_KEY: await keyOf({ environment: 'staging' }),
+      SCORELINE_KEY: await makeKey({ environment: 'staging' }),
       ...env,
     }
     return run(join(FOLDER, 'deploy-card/deploy.sh'), [folder], { env: settings })
@@ -72,7 +70,7 @@ describe.skipIf(!hasCurl())('the examples', () => {
       PATH,
       URL: service.url,
       SLUG: slug,
-      KEY: await keyOf({ scopes: ['score', 'read'] }),
+      KEY: await makeKey({ scopes: ['score', 'read'] }),
     }
     const args = ['A-4711', JSON.stringify(sample.applicant)]
     const first = await run(join(FOLDER, 'score.sh'), args, { env })
@@ -116,7 +114,7 @@ describe.skipIf(!hasCurl())('the examples', () => {
     const body = { name: 'Pipeline', role: 'admin' as const }
     const { token } = await owner.call('POST', '/v1/service-accounts', { body })
     const env = { DEPLOYMENT: slug, RELEASE: 'commit-2', SCORELINE_TOKEN: token, MODE: 'promote' }
-    const key = { SCORELINE_KEY: await keyOf({ environment: 'staging' }) }
+    const key = { SCORELINE_KEY: await makeKey({ environment: 'staging' }) }
     const first = await deployCard({ ...env, ...key })
     const registered = await models()
     const path = { path: { slug } }
@@ -126,7 +124,7 @@ describe.skipIf(!hasCurl())('the examples', () => {
     expect(again.stdout).toBe(first.stdout)
     expect(await models()).toBe(registered)
     expect(await owner.call('GET', '/v1/deployments/{slug}', path)).toEqual(before)
-  }, 60_000)
+  })
 
   test('a card whose scores differ from those of the tool stops before anything is registered', async () => {
     const slug = await newDeployment()
@@ -158,9 +156,9 @@ describe.skipIf(!hasCurl())('the examples', () => {
 
 // A variable that the workflow forgets ends the job after the merge.
 test('the workflow gives the script every variable that it reads', () => {
-  const script = textOf('docs/examples/deploy-card/deploy.sh')
+  const script = readText('docs/examples/deploy-card/deploy.sh')
   const read = [...script.matchAll(/\$\{([A-Z_]+):(?:\?|-shadow)/g)].map(([, name]) => name)
-  const workflow = parse(textOf('docs/examples/deploy-card/workflow.yml'))
+  const workflow = parse(readText('docs/examples/deploy-card/workflow.yml'))
   const step = workflow.jobs.deploy.steps.find((one: { run?: string }) => one.run !== undefined)
   expect(step.run).toMatch(/^\.\/deploy\.sh /)
   expect(Object.keys(step.env).sort()).toEqual(read.sort())

@@ -1,17 +1,21 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Database, type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
-import type { VerifyFinding } from '../../../src/proof/findings.ts'
-import { verifyLog } from '../../../src/proof/verify.ts'
-import { openBlock } from '../../../src/score-log/blocks/block-decoder.ts'
-import { PostgresBlockIndex } from '../../../src/score-log/blocks/block-index.ts'
-import { PostgresBlockReader } from '../../../src/score-log/blocks/block-store.ts'
-import type { StoredBlock } from '../../../src/score-log/blocks/stored-block.ts'
-import { PostgresBlockTables } from '../../../src/score-log/blocks/upkeep/block-tables.ts'
-import { readSources } from '../../../src/score-log/proof/block-sources.ts'
-import { factsOriginOf, originOf, type TreeState } from '../../../src/score-log/proof/checkpoint.ts'
-import { PostgresTreeStore } from '../../../src/score-log/proof/tree-store.ts'
-import { modelsOf } from '../../../src/score-log/reading/model-text-store.ts'
+import { openBlock } from '../../../src/log/blocks/block-decoder.ts'
+import { BlockIndexReader } from '../../../src/log/blocks/block-index.ts'
+import { BlockReader } from '../../../src/log/blocks/block-store.ts'
+import type { StoredBlock } from '../../../src/log/blocks/stored-block.ts'
+import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
+import { readSources } from '../../../src/log/proof/block-sources.ts'
+import {
+  formatFactsOrigin,
+  formatOrigin,
+  type TreeState,
+} from '../../../src/log/proof/checkpoint.ts'
+import type { VerifyFinding } from '../../../src/log/proof/findings.ts'
+import { TreeStore } from '../../../src/log/proof/tree-store.ts'
+import { verifyLog } from '../../../src/log/proof/verify.ts'
+import { makeModels } from '../../../src/log/reading/model-text-store.ts'
+import { type Database, type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
 import {
   ALL_DAYS,
   batch,
@@ -39,6 +43,7 @@ const RECORDS = [
 /** Columns whose change nothing shows, and why it does no harm. */
 const UNSEEN: Record<string, string> = {
   'score_blocks.block_id': 'a random name, which tells nothing of the records',
+  'score_blocks.drained_at': 'when retention may drop it, which tells nothing of the records',
   'log_trees.id': 'PostgreSQL refuses to change it',
 }
 
@@ -77,14 +82,14 @@ describe.each(backends)('on $name', (backend) => {
     await insertModel(handle)
     await makeDay(handle, DAY)
     await store(handle, RECORDS)
-    const tables = new PostgresBlockTables(handle.db, { compiled: async () => MODELS })
+    const tables = new BlockTables(handle.db, { compiled: async () => MODELS })
     await tables.rollUp()
     expect(await tables.merge(DAY + HOUR_MS + HOUR_MS / 2)).toBe(2)
-    const { edge, facts } = await new PostgresTreeStore(handle.db).head(TEAM)
+    const { edge, facts } = await new TreeStore(handle.db).head(TEAM)
     if (facts === null) throw new Error('the tree has no facts')
     kept = {
-      checkpoint: { origin: originOf(TEAM), size: edge.size, root: edge.root },
-      facts: { origin: factsOriginOf(TEAM), size: facts.size, root: facts.hash },
+      checkpoint: { origin: formatOrigin(TEAM), size: edge.size, root: edge.root },
+      facts: { origin: formatFactsOrigin(TEAM), size: edge.size, root: facts },
     }
   })
   afterAll(async () => {
@@ -95,10 +100,10 @@ describe.each(backends)('on $name', (backend) => {
   const findings = async (db: Database): Promise<readonly VerifyFinding[]> =>
     (
       await verifyLog({
-        blocks: new PostgresBlockReader(db),
-        index: new PostgresBlockIndex(db),
-        models: modelsOf(db),
-        trees: new PostgresTreeStore(db),
+        blocks: new BlockReader(db),
+        index: new BlockIndexReader(db),
+        models: makeModels(db),
+        trees: new TreeStore(db),
         teamId: TEAM,
         keptFromMs: 0,
         ...kept,
@@ -110,7 +115,7 @@ describe.each(backends)('on $name', (backend) => {
     let found: readonly VerifyFinding[] = []
     await handle.db
       .transaction(async (tx) => {
-        const changed = await rowsOf(tx, sql.raw(`${change} returning 1`))
+        const changed = await queryRows(tx, sql.raw(`${change} returning 1`))
         expect(changed, change).toHaveLength(1)
         found = await findings(tx as unknown as Database)
         throw new TakenBack()
@@ -121,8 +126,8 @@ describe.each(backends)('on $name', (backend) => {
     return found
   }
 
-  const columnsOf = (table: string): Promise<Column[]> =>
-    rowsOf<Column>(
+  const readColumns = (table: string): Promise<Column[]> =>
+    queryRows<Column>(
       handle.db,
       sql`select table_name as "table", column_name as name, udt_name as type
         from information_schema.columns where table_name = ${table} order by ordinal_position`,
@@ -143,8 +148,8 @@ describe.each(backends)('on $name', (backend) => {
       where team_id = '${TEAM}')`,
     ],
   ])('a change of any column of %s where %s is found', async (table, row) => {
-    const columns = await columnsOf(table)
-    expect(columns.length).toBeGreaterThan(5)
+    const columns = await readColumns(table)
+    expect(columns.length).toBeGreaterThan(4)
     for (const { name, type } of columns) {
       if (`${table}.${name}` in UNSEEN) continue
       const changed = CHANGES[type]?.(name)
@@ -169,22 +174,16 @@ describe.each(backends)('on $name', (backend) => {
     expect(found.map(({ message }) => message).join()).toContain('beyond the tree, or has columns')
   })
 
-  test('a chain of facts that has gone is seen by whoever has kept one', async () => {
-    const found = await foundAfter(`update log_trees set facts = null, facts_size = 0,
-      untraced_until = null where team_id = '${TEAM}'`)
-    expect(found.map(({ what }) => what)).toEqual(['checkpoint_differs'])
-  })
-
   const storedBlocks = async (): Promise<StoredBlock[]> => {
     const blocks: StoredBlock[] = []
-    const reader = new PostgresBlockReader(handle.db)
+    const reader = new BlockReader(handle.db)
     for await (const stored of reader.blocksIn({ ...ALL_DAYS, order: 'oldest' })) {
       blocks.push(stored)
     }
     return blocks
   }
 
-  const payloadsOf = (stored: StoredBlock): Buffer => {
+  const readPayloads = (stored: StoredBlock): Buffer => {
     const block = openBlock(stored)
     return Buffer.concat(
       Array.from({ length: block.count }, (_, index) => block.payload(index, MODELS)),
@@ -203,12 +202,12 @@ describe.each(backends)('on $name', (backend) => {
   // A few bits in the head of a compressed part say how much memory its reader needs, or nothing.
   test('one flipped bit in the data of a block makes it unreadable, or changes no record', async () => {
     for (const stored of await storedBlocks()) {
-      const logged = payloadsOf(stored)
+      const logged = readPayloads(stored)
       let harmless = 0
       for (const data of flipped(stored.data)) {
         let read: Buffer | null = null
         try {
-          read = payloadsOf({ ...stored, data })
+          read = readPayloads({ ...stored, data })
         } catch (error) {
           expect(error).toBeInstanceOf(RangeError)
         }
@@ -223,19 +222,21 @@ describe.each(backends)('on $name', (backend) => {
   test('one flipped bit in the sources of a block is found', async () => {
     for (const stored of await storedBlocks()) {
       const block = openBlock(stored)
-      const placesOf = (bytes: Buffer | null) => {
-        const { sources, records, sourceOf } = readSources(bytes, (record) => block.teamId(record))
+      const listPlaces = (bytes: Buffer) => {
+        const { sources, records, readSource } = readSources(bytes, (record) =>
+          block.teamId(record),
+        )
         const places = Array.from({ length: block.count }, (_, record) => {
-          const { teamId, sequence } = sources[sourceOf(record)] ?? {}
+          const { teamId, sequence } = sources[readSource(record)] ?? {}
           return `${teamId} ${sequence}`
         })
         return `${records} ${places}`
       }
-      const placed = placesOf(stored.sources)
-      for (const sources of flipped(stored.sources ?? Buffer.of())) {
+      const placed = listPlaces(stored.sources)
+      for (const sources of flipped(stored.sources)) {
         let places: string | null = null
         try {
-          places = placesOf(sources)
+          places = listPlaces(sources)
         } catch (error) {
           expect(error).toBeInstanceOf(RangeError)
         }

@@ -1,21 +1,17 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { BlockReader } from '../../../src/log/blocks/block-store.ts'
+import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
+import { ScoreLogStore } from '../../../src/log/drain/store.ts'
+import { ErasedPlaces, LogEraser } from '../../../src/log/erasure/eraser.ts'
+import { ErasureStore } from '../../../src/log/erasure/erasure-store.ts'
+import { scanApplicants } from '../../../src/log/reading/applicant-scan.ts'
+import type { ScanQuery } from '../../../src/log/reading/log-query.ts'
+import { LogReader } from '../../../src/log/reading/log-reader.ts'
+import type { ModelSource } from '../../../src/log/record/model-source.ts'
+import { readRecordV4 } from '../../../src/log/record/record-v4.ts'
 import type { Database } from '../../../src/platform/db/client.ts'
-import { PostgresBlockReader } from '../../../src/score-log/blocks/block-store.ts'
-import { PostgresBlockTables } from '../../../src/score-log/blocks/upkeep/block-tables.ts'
-import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
-import { ErasedPlaces, LogEraser } from '../../../src/score-log/erasure/eraser.ts'
-import { PostgresErasureStore } from '../../../src/score-log/erasure/erasure-store.ts'
-import { scanApplicants } from '../../../src/score-log/reading/applicant-scan.ts'
-import { PostgresFirstFormStore } from '../../../src/score-log/reading/first-form-store.ts'
-import { LogBlocks } from '../../../src/score-log/reading/log-blocks.ts'
-import type { ScanQuery } from '../../../src/score-log/reading/log-query.ts'
-import { LogReader } from '../../../src/score-log/reading/log-reader.ts'
-import { LogRows } from '../../../src/score-log/reading/log-rows.ts'
-import type { ModelSource } from '../../../src/score-log/record/model-source.ts'
-import { readRecordV4 } from '../../../src/score-log/record/record-v4.ts'
 import { sampleSpec } from '../../support/cards/cards.ts'
 import { recordPayload, testModel } from '../../support/score-log/record-payloads.ts'
-import { loggedRecord } from '../../support/score-log/records.ts'
 import { backends } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
@@ -28,6 +24,7 @@ const MODELS = [CARD, OTHER]
 const SOURCE: ModelSource = {
   compiled: async () => new Map(MODELS.map(({ modelId, model }) => [modelId, model])),
 }
+
 const NO_ARCHIVE = { replaceBlocks: async () => false, finish: async () => undefined }
 const SLOTS = 60
 
@@ -42,14 +39,14 @@ function numbers(seed: number): (below: number) => number {
 
 /** Requests at any of few times, so that many share one; most have references that come often. */
 function requests(count: number, random: (below: number) => number) {
-  const nameOf = () => (random(5) === 0 ? null : `R-${random(12)}`)
+  const formatName = () => (random(5) === 0 ? null : `R-${random(12)}`)
   return Array.from({ length: count }, () => {
     const isBatch = random(6) === 0
     const rows = Array.from({ length: isBatch ? 3 : 1 }, () => ({
-      id: isBatch ? nameOf() : null,
-      results: [CARD.resultOf({}), random(8) === 0 ? null : OTHER.resultOf({})],
+      id: isBatch ? formatName() : null,
+      results: [CARD.makeResult({}), random(8) === 0 ? null : OTHER.makeResult({})],
     }))
-    const reference = isBatch ? null : nameOf()
+    const reference = isBatch ? null : formatName()
     const payload = recordPayload({
       models: MODELS,
       rows,
@@ -59,13 +56,12 @@ function requests(count: number, random: (below: number) => number) {
       scoredAtMs: START + random(SLOTS) * (HOUR_MS / 20),
       ...(reference !== null && { reference }),
     })
-    return { record: readRecordV4(payload), served: null }
+    return readRecordV4(payload)
   })
 }
 
-function readerOf(db: Database): LogReader {
-  const blocks = new LogBlocks({ blocks: new PostgresBlockReader(db), models: SOURCE })
-  return new LogReader([blocks, new LogRows(new PostgresFirstFormStore(db))])
+function makeReader(db: Database): LogReader {
+  return new LogReader({ blocks: new BlockReader(db), models: SOURCE })
 }
 
 /** The applicants of the challenger, which fails now and then, that a report counts. */
@@ -132,13 +128,13 @@ describe.each(backends)('on $name', (backend) => {
 
   async function append(db: Database, seed: number, count: number) {
     const all = requests(count, numbers(seed))
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const store = new ScoreLogStore(db, SOURCE)
     // Unsorted: each call leaves a block for each hour, and all of them overlap.
     for (let at = 0; at < all.length; at += 60) await store.append(all.slice(at, at + 60))
   }
 
   async function expectEqual(db: Database): Promise<number> {
-    const log = readerOf(db)
+    const log = makeReader(db)
     let sum = 0
     for (const [fromMs, toMs] of PERIODS) {
       for (const [teamId, deploymentId] of [
@@ -158,17 +154,16 @@ describe.each(backends)('on $name', (backend) => {
 
   test('reports count what a recount does, before and after merges, erasures and late records', async () => {
     const db = await filled()
-    const tables = new PostgresBlockTables(db, SOURCE)
+    const tables = new BlockTables(db, SOURCE)
     await append(db, 1, 240)
     const before = await expectEqual(db)
     await tables.rollUp()
     expect(await tables.merge(Date.now())).toBeGreaterThan(1)
     expect(await expectEqual(db)).toBe(before)
     const eraser = new LogEraser({
-      blocks: new PostgresBlockReader(db),
-      rows: new PostgresFirstFormStore(db),
+      blocks: new BlockReader(db),
       models: SOURCE,
-      store: new PostgresErasureStore(db),
+      store: new ErasureStore(db),
       archive: NO_ARCHIVE,
     })
     const erased = new ErasedPlaces()
@@ -181,31 +176,5 @@ describe.each(backends)('on $name', (backend) => {
     await tables.rollUp()
     while ((await tables.merge(Date.now())) > 0);
     await expectEqual(db)
-  })
-
-  // They leave with their retention; until then a report must count both forms as one log.
-  test('rows of the first form beside blocks are counted with them', async () => {
-    const db = await filled()
-    await append(db, 3, 60)
-    const store = new PostgresScoreLogStore(db, 'b', SOURCE)
-    const old = Array.from({ length: 6 }, (_, n) =>
-      loggedRecord({
-        deploymentId: 'dep_0',
-        scoredAtMs: START + n * (HOUR_MS / 20),
-        isBatch: true,
-        recordIds: [`R-${n}`, `R-${n + 9}`],
-        scores: [
-          [650, 660],
-          [655, 640],
-        ],
-      }),
-    )
-    await store.append(old)
-    const log = readerOf(db)
-    const query = { teamId: 'team_1', deploymentId: 'dep_0', fromMs: -Infinity, toMs: Infinity }
-    expect(await log.columnsByTime(query, 'newest')).toBeNull()
-    for (const dedupe of ['last', 'first'] as const) {
-      expect(await counted(log, query, dedupe)).toEqual(await recounted(log, query, dedupe))
-    }
   })
 })

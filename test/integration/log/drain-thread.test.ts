@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { Drain } from '../../../src/log/drain/drain.ts'
+import { DrainThread } from '../../../src/log/drain/drain-thread.ts'
+import type { DrainedRange, RangeDrainer } from '../../../src/log/drain/drained-range.ts'
+import { ScoreLogStore } from '../../../src/log/drain/store.ts'
+import type { Spool } from '../../../src/log/spool/spool.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
-import { type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
-import { Drain } from '../../../src/score-log/drain/drain.ts'
-import { DrainThread } from '../../../src/score-log/drain/drain-thread.ts'
-import type { DrainedRange, RangeDrainer } from '../../../src/score-log/drain/drained-range.ts'
-import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
-import type { Spool } from '../../../src/score-log/spool/spool.ts'
+import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
 import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
 import { loggedModel, logRequest } from '../../support/score-log/score-records.ts'
@@ -16,6 +16,7 @@ import { backends } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const DEPLOYMENT = 'dep_1'
+const WAIT_MS = 60_000
 const MODELS = [loggedModel(card([plainFeature('income')]), 'champion')]
 const ids = (count: number, prefix = 'req_') =>
   Array.from({ length: count }, (_, n) => `${prefix}${String(n).padStart(5, '0')}`)
@@ -63,19 +64,19 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
       new DrainThread({
         isAwaited: false,
         databaseUrl: handle.url ?? '',
-        writer: 'thread',
         onCrash: (error) => crashes.push(error),
         onSilent: () => undefined,
       }),
     )
     drain = new Drain({
       spool,
-      store: new PostgresScoreLogStore(handle.db, 'main'),
+      store: new ScoreLogStore(handle.db),
       thread: drainThread,
       clock: systemClock,
       log: {
         failing: () => undefined,
         recovered: () => undefined,
+        held: () => undefined,
         quarantine: (facts) => void quarantined.push(facts),
       },
       gatherMs: 0,
@@ -96,7 +97,7 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
 
   /** All of them in the log and in the rollups, each once, and none left in the spool. */
   async function expectExactly(wanted: readonly string[]): Promise<void> {
-    await vi.waitFor(() => expect(spool.stats.records).toBe(0), 20_000)
+    await vi.waitFor(() => expect(spool.stats.records).toBe(0), WAIT_MS)
     expect((await loggedIds(handle.db)).toSorted()).toEqual(wanted.toSorted())
     for (const span of ['minute', 'hour', 'day'] as const) {
       const rollup = await rollupOver(handle.db, span, DEPLOYMENT)
@@ -121,10 +122,17 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
   test('records reach the log and its rollups from the thread, beyond one transaction', async () => {
     const wanted = ids(9_000)
     await Promise.all(wanted.map((id) => log(spool, id)))
-    drain.start()
+    await drain.start()
     await expectExactly(wanted)
-    expect(drainThread.ends.map((end) => end?.records)).toEqual([8_000, 1_000])
-    expect(drain.stats).toMatchObject({ drainedRecords: 9_000, drainedResults: 9_000, lagMs: null })
+    // The database has a batch before the thread's reply is here.
+    await vi.waitFor(() => {
+      expect(drainThread.ends.map((end) => end?.records)).toEqual([8_000, 1_000])
+      expect(drain.stats).toMatchObject({
+        drainedRecords: 9_000,
+        drainedResults: 9_000,
+        lagMs: null,
+      })
+    }, WAIT_MS)
     await log(spool, 'req_late')
     await expectExactly([...wanted, 'req_late'])
   })
@@ -133,25 +141,26 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     const wanted = ids(20)
     await Promise.all(wanted.map((id) => log(spool, id)))
     const { records, token } = await spool.readBatch(5, 1e6)
-    const logged = records.map((record) => ({ record, served: null }))
     const { spoolId, from, segment, offset } = token
     const position = { spoolId, from, to: { segment, offset } }
-    await new PostgresScoreLogStore(handle.db, 'writer').append(logged, position)
-    drain.start()
+    await new ScoreLogStore(handle.db).append(records, position)
+    await drain.start()
     await expectExactly(wanted)
-    expect(drainThread.ends.map((end) => end?.records)).toEqual([15])
-    expect(drain.stats).toMatchObject({ drainedRecords: 15, replayedRecords: 5 })
+    await vi.waitFor(() => {
+      expect(drainThread.ends.map((end) => end?.records)).toEqual([15])
+      expect(drain.stats).toMatchObject({ drainedRecords: 15, replayedRecords: 5 })
+    }, WAIT_MS)
   })
 
   // A standby that is promoted can lack the last commits, and nothing tells of it but the cursor.
   test.each([0, 1])('what a failover lost is drained again, %i batches were kept', async (kept) => {
-    drain.start()
+    await drain.start()
     const batches = [ids(20, 'req_a_'), ids(30, 'req_b_'), ids(10, 'req_c_')]
     const cursors: { segment: number; at: number }[] = [{ segment: 0, at: 0 }]
     for (const batch of batches) {
       await Promise.all(batch.map((id) => log(spool, id)))
-      await vi.waitFor(() => expect(spool.stats.records).toBe(0), 20_000)
-      const [row] = await rowsOf<{ segment: number; at: number }>(
+      await vi.waitFor(() => expect(spool.stats.records).toBe(0), WAIT_MS)
+      const [row] = await queryRows<{ segment: number; at: number }>(
         handle.db,
         sql`select segment, "offset"::float8 as at from spool_cursors`,
       )
@@ -179,7 +188,7 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     await refuseAbove(2_500)
     const wanted = ids(9_000)
     await Promise.all(wanted.map((id) => log(spool, id)))
-    drain.start()
+    await drain.start()
     await expectExactly(wanted)
     // The main thread stored 1,000 of the rest after each failed attempt.
     const stored = drainThread.ends.map((end) => end?.records ?? null)
@@ -191,7 +200,7 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     await refuseAbove(500)
     const wanted = ids(3_000)
     await Promise.all(wanted.map((id) => log(spool, id)))
-    drain.start()
+    await drain.start()
     await expectExactly(wanted)
     expect(drainThread.ends[0]).toBe(null)
     for (const requestId of ids(3, 'req_large_')) {
@@ -209,9 +218,9 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     const { path = '' } = spool.oldest() ?? {}
     // Read once by this thread too.
     await spool.readBatch(1, 1e6)
-    drain.start()
+    await drain.start()
     await expectExactly(wanted)
-    await vi.waitFor(() => expect(existsSync(path)).toBe(false), 5_000)
+    await vi.waitFor(() => expect(existsSync(path)).toBe(false), WAIT_MS)
     const open = readdirSync('/proc/self/fd').map((descriptor) => {
       try {
         return readlinkSync(`/proc/self/fd/${descriptor}`)
@@ -229,14 +238,14 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     const bytes = readFileSync(range?.path ?? '')
     bytes[bytes.indexOf('req_00020')] = 0x58
     writeFileSync(range?.path ?? '', bytes)
-    drain.start()
+    await drain.start()
     await expectExactly(wanted.filter((id) => id !== 'req_00020'))
     expect(drain.stats).toMatchObject({ drainedRecords: 49, quarantinedRecords: 1 })
     expect(drainThread.ends).toEqual([null])
   })
 
   test('a thread that dies loses and doubles nothing, and another takes its place', async () => {
-    drain.start()
+    await drain.start()
     const wanted: string[] = []
     for (let round = 0; round < 12; round++) {
       const more = ids(400, `req_${round}_`)
@@ -261,8 +270,8 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
     await handle.db.execute(sql`alter table score_blocks rename to blocks_away`)
     const wanted = ids(10)
     await Promise.all(wanted.map((id) => log(spool, id)))
-    drain.start()
-    await vi.waitFor(() => expect(drain.stats.failedBatches).toBeGreaterThan(2), 5_000)
+    await drain.start()
+    await vi.waitFor(() => expect(drain.stats.failedBatches).toBeGreaterThan(2), WAIT_MS)
     expect(drainThread.ends).toEqual([null])
     expect(drain.stats.lagMs).toBeGreaterThan(0)
     await handle.db.execute(sql`alter table blocks_away rename to score_blocks`)

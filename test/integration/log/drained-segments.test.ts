@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Spool, SpoolOptions } from '../../../src/score-log/spool/spool.ts'
+import type { Spool, SpoolOptions } from '../../../src/log/spool/spool.ts'
 import { drainedIds, log, newSpoolDir, openSpool } from '../../support/score-log/spools.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
 
@@ -28,7 +28,7 @@ function setUp() {
   return { path: directory.path, clock, open, close }
 }
 
-function segmentsIn(path: string): string[] {
+function listSegments(path: string): string[] {
   return readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.seg'),
   )
@@ -42,7 +42,7 @@ test('drained records stay for their time and can be drained again until then', 
   const spool = await open({ bytesMax: 400_000 })
   for (const id of ids(600)) await log(spool, id)
   expect(await drainedIds(spool)).toEqual(ids(600))
-  const kept = segmentsIn(path).length
+  const kept = listSegments(path).length
   expect(kept).toBeGreaterThanOrEqual(2)
   expect(spool.stats.bytes).toBeLessThan(60_000)
   // The database went back to the start.
@@ -52,7 +52,7 @@ test('drained records stay for their time and can be drained again until then', 
   clock.advance(900_001)
   await log(spool, 'req_later')
   expect(await drainedIds(spool)).toEqual(['req_later'])
-  expect(segmentsIn(path).length).toBeLessThan(kept)
+  expect(listSegments(path).length).toBeLessThan(kept)
 })
 
 test('kept records never cost a score its room: the oldest go first', async () => {
@@ -67,7 +67,7 @@ test('kept records never cost a score its room: the oldest go first', async () =
     for (const id of wanted) await log(spool, id)
     expect(await drainedIds(spool)).toEqual(wanted)
   }
-  const bytes = segmentsIn(path).reduce(
+  const bytes = listSegments(path).reduce(
     (sum, name) => sum + readFileSync(join(path, name)).length,
     0,
   )
@@ -101,17 +101,17 @@ test('the next process takes over what an ended one has kept, under the same ide
   await close(second)
   const third = await open({ keepMs: 0 })
   await close(third)
-  expect(segmentsIn(path)).toEqual([])
+  expect(listSegments(path)).toEqual([])
 })
 
-test('a directory without an identity, of the version before, gets one', async () => {
+test('a directory gets an identity, with a checksum', async () => {
   const { path, open } = setUp()
   const first = await open()
   await log(first, 'req_1')
   const [directory = ''] = readdirSync(path)
   const identity = readFileSync(join(path, directory, 'identity'), 'utf8')
-  expect(identity).toMatch(/^[0-9A-Za-z]{22}$/)
-  expect([...first.positions().keys()]).toEqual([identity])
+  expect(identity).toMatch(/^1 [0-9A-Za-z]{22} [0-9a-f]{8}$/)
+  expect([...first.positions().keys()]).toEqual([identity.slice(2, 24)])
 })
 
 test('a position of the database that is further on is taken over', async () => {

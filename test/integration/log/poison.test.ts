@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { deploymentHash } from '../../../src/log/blocks/hashes.ts'
+import { Drain } from '../../../src/log/drain/drain.ts'
+import { DrainThread } from '../../../src/log/drain/drain-thread.ts'
+import { ScoreLogStore } from '../../../src/log/drain/store.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
-import { deploymentHash } from '../../../src/score-log/blocks/hashes.ts'
-import { Drain } from '../../../src/score-log/drain/drain.ts'
-import { DrainThread } from '../../../src/score-log/drain/drain-thread.ts'
-import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
 import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
 import { log, newSpoolDir, openSpool } from '../../support/score-log/spools.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -24,7 +24,6 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
     const drainThread = new DrainThread({
       isAwaited: false,
       databaseUrl: handle.url ?? '',
-      writer: 'thread',
       onCrash: () => undefined,
       onSilent: () => undefined,
     })
@@ -33,10 +32,11 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
       spool,
       thread: drainThread,
       clock: systemClock,
-      store: new PostgresScoreLogStore(handle.db, 'main'),
+      store: new ScoreLogStore(handle.db),
       log: {
         failing: () => undefined,
         recovered: () => undefined,
+        held: () => undefined,
         quarantine: ({ requestId }) => void quarantined.push(requestId),
       },
       gatherMs: 0,
@@ -65,7 +65,7 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
       ...poison.map((id) => log(spool, id, { deploymentId: 'dep_poison' })),
       ...sound.map((id) => log(spool, id)),
     ])
-    drain.start()
+    await drain.start()
     await vi.waitFor(() => expect(spool.stats.records).toBe(0), WAIT_MS)
     expect(quarantined.toSorted()).toEqual(poison)
     expect((await loggedIds(handle.db)).toSorted()).toEqual(sound.toSorted())

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { SpoolTail } from '../../../src/log/reading/spool-tail.ts'
+import { FRAME_HEADER_BYTES, sealFrame } from '../../../src/log/spool/frames.ts'
+import type { SegmentRange } from '../../../src/log/spool/reader.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
-import { SpoolTail } from '../../../src/score-log/reading/spool-tail.ts'
-import { FRAME_HEADER_BYTES, sealFrame } from '../../../src/score-log/spool/frames.ts'
-import type { SegmentRange } from '../../../src/score-log/spool/reader.ts'
 import { recordPayload } from '../../support/score-log/record-payloads.ts'
 
 const MODEL = { modelId: 'mod_1', challengerId: null, features: 1, bytesPerCell: 1 } as const
@@ -105,7 +105,7 @@ test('a segment that the drain has removed holds nothing', async () => {
 })
 
 describe('references that wait', () => {
-  const idsOf = async (teamId: string, deploymentId: string, reference: string) => {
+  const listIds = async (teamId: string, deploymentId: string, reference: string) => {
     const wanted = new Map([[deploymentId, new Set([reference])]])
     return (await tail().waiting(teamId, wanted)).map(({ requestId }) => requestId)
   }
@@ -114,15 +114,15 @@ describe('references that wait', () => {
     const batch = { ...logged(NOW), recordId: 'A-1' }
     segment({ id: 1, atMs: NOW }, [logged(NOW), batch])
     segment({ id: 2, atMs: NOW + 1 }, [{ ...logged(NOW + 1), recordId: 'A-2' }])
-    expect(await idsOf(TEAM, DEPLOYMENT, 'A-1')).toEqual([batch.id])
-    expect(await idsOf(TEAM, 'dep_2', 'A-1')).toEqual([])
-    expect(await idsOf('team_2', DEPLOYMENT, 'A-1')).toEqual([])
+    expect(await listIds(TEAM, DEPLOYMENT, 'A-1')).toEqual([batch.id])
+    expect(await listIds(TEAM, 'dep_2', 'A-1')).toEqual([])
+    expect(await listIds('team_2', DEPLOYMENT, 'A-1')).toEqual([])
   })
 
   // A request must not read gigabytes, and an earlier score must not get the outcome.
   test('are not looked for where more than 64 MiB wait', async () => {
     segment({ id: 1, atMs: NOW }, [logged(NOW)])
     ranges = ranges.map((range) => ({ ...range, readableBytes: 65 * 1024 * 1024 }))
-    await expect(idsOf(TEAM, DEPLOYMENT, 'A-1')).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(listIds(TEAM, DEPLOYMENT, 'A-1')).rejects.toMatchObject({ code: 'unavailable' })
   })
 })

@@ -9,10 +9,10 @@ import {
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { AppError } from '../../../src/errors.ts'
+import { DURABILITIES } from '../../../src/log/score-log.ts'
+import { RESERVE_FILE } from '../../../src/log/spool/reserve.ts'
+import { type Spool, SpoolOpenError } from '../../../src/log/spool/spool.ts'
 import { LOCK_FILE } from '../../../src/platform/data-dir/directory-lock.ts'
-import { DURABILITIES } from '../../../src/score-log/score-log.ts'
-import { RESERVE_FILE } from '../../../src/score-log/spool/reserve.ts'
-import { type Spool, SpoolOpenError } from '../../../src/score-log/spool/spool.ts'
 import {
   drain,
   drainedIds,
@@ -55,7 +55,7 @@ function segmentFiles(path: string): string[] {
     .map((name) => join(path, name))
 }
 
-async function refusalOf(work: () => Promise<void>): Promise<string> {
+async function formatRefusal(work: () => Promise<void>): Promise<string> {
   try {
     await work()
     return 'none'
@@ -110,11 +110,11 @@ test('in mode database an answer waits for the acknowledgement, and is woken for
 test('in mode database a quarantined record is not answered as if it was committed', async () => {
   const path = directory()
   const spool = await open(path, { durability: 'database' })
-  const answers = ['req_bad', 'req_good'].map((id) => refusalOf(() => log(spool, id)))
+  const answers = ['req_bad', 'req_good'].map((id) => formatRefusal(() => log(spool, id)))
   await new Promise((resolve) => setImmediate(resolve))
   const { records, token } = await spool.readBatch(10, 10_000)
   for (const record of records) {
-    if (record.requestId === 'req_bad') await spool.quarantine(record, 'refused by a test')
+    if (record.requestId === 'req_bad') await spool.quarantine([record], 'refused by a test')
   }
   await spool.acknowledge(token)
   expect(await Promise.all(answers)).toEqual(['unavailable', 'none'])
@@ -237,14 +237,14 @@ test('at its bound it refuses before scoring, keeps what it has, and goes on whe
   const spool = await open(directory(), { bytesMax: 20_000 })
   const answered: string[] = []
   for (const id of ids(200)) {
-    if ((await refusalOf(() => log(spool, id))) === 'none') answered.push(id)
+    if ((await formatRefusal(() => log(spool, id))) === 'none') answered.push(id)
   }
   expect(answered.length).toBeGreaterThan(10)
   expect(answered.length).toBeLessThan(200)
   expect(spool.stats.bytes).toBeLessThan(20_000 + 1_000)
-  expect(await refusalOf(() => log(spool, 'req_refused'))).toBe('unavailable')
+  expect(await formatRefusal(() => log(spool, 'req_refused'))).toBe('unavailable')
   expect(await drainedIds(spool)).toEqual(answered)
-  expect(await refusalOf(() => log(spool, 'req_later'))).toBe('none')
+  expect(await formatRefusal(() => log(spool, 'req_later'))).toBe('none')
   expect(await drainedIds(spool)).toEqual(['req_later'])
 })
 

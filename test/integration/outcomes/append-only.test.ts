@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ScoredApplicant } from '../../../src/outcomes/applicant.ts'
-import { PostgresOutcomeStore } from '../../../src/outcomes/store.ts'
-import { type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
-import { applicantOf } from '../../support/score-log/outcome-applicants.ts'
+import { OutcomeStore } from '../../../src/outcomes/store.ts'
+import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
+import { readApplicant } from '../../support/score-log/outcome-applicants.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 import { insertTeam } from '../../support/start/users.ts'
@@ -14,12 +14,12 @@ const DAY_MS = 86_400_000
 describe.each(backends)('on $name', (backend) => {
   let database: TestDatabase
   let handle: DatabaseHandle
-  let store: PostgresOutcomeStore
+  let store: OutcomeStore
 
   beforeAll(async () => {
     database = await backend.create()
     handle = await openTestDatabase(database)
-    store = new PostgresOutcomeStore(handle.db)
+    store = new OutcomeStore(handle.db)
   })
   afterAll(async () => {
     await handle.close()
@@ -28,7 +28,7 @@ describe.each(backends)('on $name', (backend) => {
 
   async function stored(asOf: string, teamId?: string, known?: ScoredApplicant) {
     const team = teamId ?? (await insertTeam(handle.db))
-    const applicant = known ?? applicantOf(team)
+    const applicant = known ?? readApplicant(team)
     const content = { outcome: 'good', as_of: asOf }
     const fact = { definition: '', asOfMs: Date.parse(asOf), content }
     const sender = { teamId: team, environment: null, by: 'usr_1' }
@@ -37,8 +37,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(statuses).toEqual(['accepted'])
     return { team, applicant }
   }
-  const endOf = async ({ requestId }: ScoredApplicant) => {
-    const [row] = await rowsOf<{ until: string }>(
+  const findEnd = async ({ requestId }: ScoredApplicant) => {
+    const [row] = await queryRows<{ until: string }>(
       handle.db,
       sql`select to_char(keep_until at time zone 'UTC', 'YYYY-MM-DD') as until
         from outcome_applicants where request_id = ${requestId}`,
@@ -71,7 +71,7 @@ describe.each(backends)('on $name', (backend) => {
     ]) {
       expect(await refusal(statement)).toBe(RESTRICT_VIOLATION)
     }
-    const rows = await rowsOf<{ content: string }>(
+    const rows = await queryRows<{ content: string }>(
       handle.db,
       sql`select content::text as content from outcomes where ${ofOwn}`,
     )
@@ -80,7 +80,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('a reference can leave, and an applicant whose end has passed goes with their outcomes', async () => {
     const { applicant } = await stored('1990-01-01', undefined, {
-      ...applicantOf(await insertTeam(handle.db)),
+      ...readApplicant(await insertTeam(handle.db)),
       scoredAtMs: Date.UTC(1990, 0, 1),
     })
     const own = sql`request_id = ${applicant.requestId}`
@@ -88,12 +88,12 @@ describe.each(backends)('on $name', (backend) => {
       await refusal(sql`update outcome_applicants set reference_hash = null where ${own}`),
     ).toBe('done')
     await store.removeExpired({ heldBeforeMs: 0, importsBeforeMs: 0, nowMs: Date.now() }, 10)
-    const left = await rowsOf<{ id: number }>(
+    const left = await queryRows<{ id: number }>(
       handle.db,
       sql`select id::float8 as id from outcome_applicants where ${own}`,
     )
     expect(left).toEqual([])
-    const [orphans] = await rowsOf<{ n: number }>(
+    const [orphans] = await queryRows<{ n: number }>(
       handle.db,
       sql`select count(*)::float8 as n from outcomes
         where applicant_id not in (select id from outcome_applicants)`,
@@ -104,18 +104,18 @@ describe.each(backends)('on $name', (backend) => {
   test('an applicant is kept for the longest that an outcome of theirs needs', async () => {
     const { team, applicant } = await stored('2026-01-31')
     // 36 months for a decision, and 25 beyond.
-    expect(await endOf(applicant)).toBe('2031-02-28')
+    expect(await findEnd(applicant)).toBe('2031-02-28')
     await stored('2027-03-31', team, applicant)
-    expect(await endOf(applicant)).toBe('2032-04-30')
+    expect(await findEnd(applicant)).toBe('2032-04-30')
     await stored('2025-01-01', team, applicant)
-    expect(await endOf(applicant)).toBe('2032-04-30')
+    expect(await findEnd(applicant)).toBe('2032-04-30')
   })
   // One statement for a million due applicants never ends within its seconds.
   test('expired applicants, held outcomes and imports leave in portions', async () => {
     const teamId = await insertTeam(handle.db)
     await handle.db.execute(sql`insert into outcome_applicants (team_id, deployment_id, request_id,
-        record_index, is_batch, applicants, scored_at, served, is_first_form, results, keep_until)
-      select ${teamId}, 'dep_1', 'req_old_' || n, 0, false, 1, now(), 0, false, '[]',
+        record_index, is_batch, applicants, scored_at, served, results, keep_until)
+      select ${teamId}, 'dep_1', 'req_old_' || n, 0, false, 1, now(), 0, '[]',
         now() - interval '1 day'
       from generate_series(1, 25) as n`)
     await handle.db.execute(sql`insert into held_outcomes (team_id, item, item_hash, held_by,
@@ -127,17 +127,17 @@ describe.each(backends)('on $name', (backend) => {
       select 'imp_' || days, ${teamId}, 'usr_1', 'csv', 'done', 0, 0, '{}', '[]', now(),
         now() - make_interval(days => days)
       from unnest(array[1, 89, 91]) as days`)
-    const leftOf = async (table: string) => {
-      const rows = await rowsOf<{ n: number }>(
+    const readLeft = async (table: string) => {
+      const rows = await queryRows<{ n: number }>(
         handle.db,
         sql`select count(*)::float8 as n from ${sql.identifier(table)} where team_id = ${teamId}`,
       )
       return rows[0]?.n
     }
     const left = async () => [
-      await leftOf('outcome_applicants'),
-      await leftOf('held_outcomes'),
-      await leftOf('outcome_imports'),
+      await readLeft('outcome_applicants'),
+      await readLeft('held_outcomes'),
+      await readLeft('outcome_imports'),
     ]
     const nowMs = Date.now()
     const expiry = {

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { auditRecord } from '../../../src/audit/record.ts'
-import { PostgresImportStore } from '../../../src/outcomes/import-store.ts'
+import { auditRecord } from '../../../src/identity/audit/record.ts'
+import { ImportStore } from '../../../src/outcomes/import-store.ts'
 import { TEAM_IMPORTS_MAX } from '../../../src/outcomes/imports.ts'
-import { countsOf } from '../../../src/outcomes/service.ts'
-import { type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
+import { countStatuses } from '../../../src/outcomes/service.ts'
+import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
@@ -28,8 +28,8 @@ describe.each(backends)('on $name', (backend) => {
     const sender = { teamId, environment: null, by: 'usr_1' }
     const change = { action: 'outcomes.import', subject: id, after: { format: 'csv' } } as const
     const record = auditRecord({ userId: 'usr_1', teamId }, change, Date.now())
-    const order = { id, sender, format: 'csv', counts: countsOf([]) } as const
-    return new PostgresImportStore(handle.db).add(order, record, TEAM_IMPORTS_MAX)
+    const order = { id, sender, format: 'csv', counts: countStatuses([]) } as const
+    return new ImportStore(handle.db).add(order, record, TEAM_IMPORTS_MAX)
   }
 
   // Each process alone would grant the whole bound.
@@ -38,7 +38,7 @@ describe.each(backends)('on $name', (backend) => {
     const added = await Promise.all(Array.from({ length: 9 }, () => add(teamId)))
     expect(added.filter(Boolean)).toHaveLength(TEAM_IMPORTS_MAX)
     expect(await add(await insertTeam(handle.db))).toBe(true)
-    const store = new PostgresImportStore(handle.db)
+    const store = new ImportStore(handle.db)
     expect(await store.running(teamId)).toBe(TEAM_IMPORTS_MAX)
   })
 
@@ -49,9 +49,9 @@ describe.each(backends)('on $name', (backend) => {
     await handle.db.execute(sql`update outcome_imports
       set seen_at = now() - interval '11 minutes' where team_id = ${teamId}`)
     expect(await add(teamId)).toBe(true)
-    const store = new PostgresImportStore(handle.db)
+    const store = new ImportStore(handle.db)
     expect(await store.running(teamId)).toBe(1)
-    const rows = await rowsOf<{ id: string }>(
+    const rows = await queryRows<{ id: string }>(
       handle.db,
       sql`select id from outcome_imports where team_id = ${teamId}`,
     )
@@ -64,8 +64,8 @@ describe.each(backends)('on $name', (backend) => {
     const teamId = await insertTeam(handle.db)
     await add(teamId)
     await add(teamId)
-    const store = new PostgresImportStore(handle.db)
-    const rows = await rowsOf<{ id: string }>(
+    const store = new ImportStore(handle.db)
+    const rows = await queryRows<{ id: string }>(
       handle.db,
       sql`select id from outcome_imports where team_id = ${teamId} order by id`,
     )

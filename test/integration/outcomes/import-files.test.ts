@@ -5,7 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type FilePart, ImportDirectory } from '../../../src/outcomes/import-files.ts'
 import { ImportRun } from '../../../src/outcomes/import-run.ts'
 import type { ReadItem } from '../../../src/outcomes/item.ts'
-import { countsOf, type OutcomeWrite } from '../../../src/outcomes/service.ts'
+import { countStatuses, type OutcomeWrite } from '../../../src/outcomes/service.ts'
+import { systemClock } from '../../../src/platform/clock.ts'
 
 const KIB = 1024
 const LINE_BYTES_MAX = 64 * KIB
@@ -17,13 +18,13 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
-function fileOf(name: string, lines: readonly string[]): string {
+function makeFile(name: string, lines: readonly string[]): string {
   const text = lines.join('\n')
   writeFileSync(join(directory, name), text)
   return text
 }
 
-async function partsOf(name: string, offset: number): Promise<FilePart[]> {
+async function listParts(name: string, offset: number): Promise<FilePart[]> {
   const parts: FilePart[] = []
   const found = new ImportDirectory(directory).parts(name, offset, LINE_BYTES_MAX)
   for await (const part of found) parts.push(part)
@@ -31,7 +32,7 @@ async function partsOf(name: string, offset: number): Promise<FilePart[]> {
 }
 
 /** Lines of the parts: one that is too long has no end. */
-const linesOf = (parts: readonly FilePart[]) =>
+const formatLines = (parts: readonly FilePart[]) =>
   parts.reduce((sum, { bytes }) => {
     const text = bytes.toString()
     return sum + text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
@@ -40,8 +41,8 @@ const linesOf = (parts: readonly FilePart[]) =>
 test.each([256 * KIB - 1, 256 * KIB, 256 * KIB + 1, 511 * KIB, 2_000 * KIB])(
   'a line of %i bytes is one line, and what follows begins behind it',
   async (bytes) => {
-    const text = fileOf('long', ['a', 'x'.repeat(bytes), 'b', 'y'.repeat(bytes)])
-    const parts = await partsOf('long', 0)
+    const text = makeFile('long', ['a', 'x'.repeat(bytes), 'b', 'y'.repeat(bytes)])
+    const parts = await listParts('long', 0)
     let at = 0
     for (const part of parts) {
       expect(part.offset).toBe(at)
@@ -52,7 +53,7 @@ test.each([256 * KIB - 1, 256 * KIB, 256 * KIB + 1, 511 * KIB, 2_000 * KIB])(
       expect(isBeginning ? rest.startsWith(own) : rest === own).toBe(true)
       // Whoever goes on from here reads the same lines.
       const left = text.length - at
-      expect(linesOf(await partsOf('long', at))).toBe(
+      expect(formatLines(await listParts('long', at))).toBe(
         left === 0 ? 0 : text.slice(at).split('\n').length,
       )
     }
@@ -62,7 +63,7 @@ test.each([256 * KIB - 1, 256 * KIB, 256 * KIB + 1, 511 * KIB, 2_000 * KIB])(
 
 // An error would else name a line that its sender does not find.
 test('lines behind one that is too long keep their numbers', async () => {
-  const text = fileOf('imp_1', [
+  const text = makeFile('imp_1', [
     '{}',
     `{"kind": "${'x'.repeat(900 * KIB)}"}`,
     '{}',
@@ -89,6 +90,7 @@ test('lines behind one that is too long keep their numbers', async () => {
       imports: {} as never,
       outcomes: { judge },
       store: { write },
+      clock: systemClock,
       isClosing: () => false,
     },
     {
@@ -98,7 +100,7 @@ test('lines behind one that is too long keep their numbers', async () => {
       status: 'running',
       offset: 0,
       lines: 0,
-      counts: countsOf([]),
+      counts: countStatuses([]),
       errors: [],
     },
   )

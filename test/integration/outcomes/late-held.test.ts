@@ -3,10 +3,10 @@ import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OutcomeFact, OutcomeItem } from '../../../src/outcomes/item.ts'
-import { PostgresOutcomeStore } from '../../../src/outcomes/store.ts'
-import { type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
+import { OutcomeStore } from '../../../src/outcomes/store.ts'
+import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
-import { applicantOf } from '../../support/score-log/outcome-applicants.ts'
+import { readApplicant } from '../../support/score-log/outcome-applicants.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 import { insertTeam } from '../../support/start/users.ts'
@@ -20,12 +20,12 @@ const history = fc.array(fc.record({ amount: fc.nat(3), isHeld: fc.boolean() }),
 describe.each(backends)('on $name', (backend) => {
   let database: TestDatabase
   let handle: DatabaseHandle
-  let store: PostgresOutcomeStore
+  let store: OutcomeStore
 
   beforeAll(async () => {
     database = await backend.create()
     handle = await openTestDatabase(database)
-    store = new PostgresOutcomeStore(handle.db)
+    store = new OutcomeStore(handle.db)
   })
   afterAll(async () => {
     await handle.close()
@@ -37,7 +37,7 @@ describe.each(backends)('on $name', (backend) => {
     for (const said of fc.sample(fc.tuple(history, fc.infiniteStream(fc.nat())), 25)) {
       const [events, order] = said
       const teamId = await insertTeam(handle.db)
-      const applicant = applicantOf(teamId)
+      const applicant = readApplicant(teamId)
       const sender = { teamId, environment: null, by: 'usr_1' }
       const write = { sender, matched: [], held: [], receivedAtMs: Date.now(), settled: [] }
       for (const { amount, isHeld } of events) {
@@ -60,7 +60,7 @@ describe.each(backends)('on $name', (backend) => {
         const matched = [{ applicant, fact: item.fact, heldAtMs }]
         await store.write({ ...write, matched, settled: [id] })
       }
-      const [current] = await rowsOf<{ amount: number }>(
+      const [current] = await queryRows<{ amount: number }>(
         handle.db,
         sql`select (content ->> 'amount')::integer as amount from outcomes
           join outcome_applicants as applicant on applicant.id = applicant_id

@@ -8,7 +8,7 @@ import { startFakePostgres } from '../../support/servers/fake-postgres.ts'
 import { freePort } from '../../support/servers/free-port.ts'
 import { newDataDir } from '../../support/start/databases.ts'
 
-async function refusalOf(url: string): Promise<string> {
+async function formatRefusal(url: string): Promise<string> {
   const opened = openDatabase({
     url,
     directory: join(newDataDir(), 'postgres'),
@@ -23,7 +23,7 @@ async function refusalOf(url: string): Promise<string> {
 // Its advisory locks do nothing and say nothing: replicas would damage each other's work.
 test('CockroachDB is refused by name before anything is written', { timeout: 20_000 }, async () => {
   const port = await startFakePostgres('CockroachDB CCL v25.2.1 (x86_64-pc-linux-gnu)')
-  const message = await refusalOf(`postgres://user:hush-hush@127.0.0.1:${port}/scoreline`)
+  const message = await formatRefusal(`postgres://user:hush-hush@127.0.0.1:${port}/scoreline`)
   expect(message).toContain('it is CockroachDB, whose advisory locks lock nothing')
   expect(message).not.toContain('hush-hush')
 })
@@ -32,7 +32,7 @@ test('CockroachDB is refused by name before anything is written', { timeout: 20_
 test('of several servers that are all away the start says so at once', async () => {
   const [one, other] = [await freePort(), await freePort()]
   const startedMs = performance.now()
-  const message = await refusalOf(
+  const message = await formatRefusal(
     `postgres://user@127.0.0.1:${one},127.0.0.1:${other}/db?target_session_attrs=primary`,
   )
   expect(message).toContain('none of its servers is a primary that can be reached (NO_PRIMARY)')
@@ -58,7 +58,7 @@ test.each([
     onTestFinished(() => void server.close())
     const { port } = server.address() as AddressInfo
     const startedMs = performance.now()
-    const message = await refusalOf(
+    const message = await formatRefusal(
       `postgres://user@127.0.0.1:${port},127.0.0.1:${await freePort()}/db?target_session_attrs=primary`,
     )
     expect(message).toContain('none of its servers is a primary that can be reached (NO_PRIMARY)')

@@ -9,7 +9,7 @@ import { is, sql } from 'drizzle-orm'
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
 import postgres from 'postgres'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
+import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
 import { isDatabaseUnavailable, rootCause } from '../../../src/platform/db/errors.ts'
 import { openDatabase } from '../../../src/platform/db/open.ts'
 import { MIGRATION_LOCK } from '../../../src/platform/db/postgres.ts'
@@ -64,7 +64,7 @@ describe.each(backends)('on $name', (backend) => {
         return `${name}.${column.name} ${type}${column.notNull ? ' not null' : ''}`
       })
     })
-    const rows = await rowsOf<{ text: string }>(
+    const rows = await queryRows<{ text: string }>(
       db,
       sql`select c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
           || case when a.attnotnull then ' not null' else '' end as text
@@ -73,11 +73,11 @@ describe.each(backends)('on $name', (backend) => {
           and not c.relispartition and a.attnum > 0 and not a.attisdropped`,
     )
     expect(rows.map((row) => row.text).sort()).toEqual(inCode.sort())
-    const [log] = await rowsOf<{ definition: string }>(
+    const [log] = await queryRows<{ definition: string }>(
       db,
-      sql`select pg_get_partkeydef('score_log'::regclass) as definition`,
+      sql`select pg_get_partkeydef('score_blocks'::regclass) as definition`,
     )
-    expect(log?.definition).toBe('RANGE (scored_at)')
+    expect(log?.definition).toBe('RANGE (first_at)')
   })
 
   test('a record of the audit log can be neither altered nor removed', async () => {

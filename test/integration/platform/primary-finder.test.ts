@@ -31,8 +31,8 @@ const LATER = '0000000A0000000000000003'
 
 // An old primary that nobody stopped answers as fast as ever, and what it takes is lost.
 test.each([
-  ['that answers first', [{ segment: OLD }, { segment: NEW, afterMs: 80 }], 1],
-  ['that answers last', [{ segment: NEW }, { segment: OLD, afterMs: 80 }], 0],
+  ['that answers first', [{ segment: OLD }, { segment: NEW, afterMs: 20 }], 1],
+  ['that answers last', [{ segment: NEW }, { segment: OLD, afterMs: 20 }], 0],
   ['many timelines ago', [{ segment: NEW }, { segment: LATER, afterMs: 20 }], 1],
 ] as const)('of two primaries the newer is taken, beside an older one %s', async (_, roles, at) => {
   expect(await foundAmong(...roles)).toBe(at)

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -21,6 +21,7 @@ const LATER = [
 const LOADING = ['src/server.ts', 'src/platform/db/embedded/pglite.ts']
   .map((path) => `await import('${new URL(`../../../${path}`, import.meta.url).href}')`)
   .join('\n')
+const ENGINE = new URL('../../../src/engine/index.ts', import.meta.url).href
 const MIB = 1024 * 1024
 /** Prints the address and format of each module that is loaded after it. */
 const LISTING = `import { registerHooks } from 'node:module'
@@ -67,6 +68,40 @@ test('a start loads nothing that removes types once the cache has the modules', 
   const remover = expect.stringContaining('amaro')
   expect(await start()).toContainEqual(remover)
   expect(await start()).not.toContainEqual(remover)
+})
+
+const DAMAGES: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  'a flipped bit in its head': (bytes) => flipped(bytes, 5),
+  'a flipped bit': (bytes) => flipped(bytes, bytes.length >> 1),
+  'half of its bytes': (bytes) => bytes.subarray(0, bytes.length >> 1),
+  'no bytes': (bytes) => bytes.subarray(0, 0),
+}
+
+function flipped(bytes: Buffer, at: number): Buffer {
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+  return bytes
+}
+
+// Damaged code would run as if it were the service.
+test('a start takes nothing from a damaged cache, and makes it anew', async () => {
+  const cache = mkdtempSync(join(tmpdir(), 'compiled-'))
+  onTestFinished(() => rmSync(cache, { recursive: true }))
+  const code = `const engine = await import('${ENGINE}')
+    console.log(Object.keys(engine).length)
+    console.log(process.moduleLoadList.filter((name) => name.includes('amaro')).length)`
+  const start = () => printed(QUICK_START, code, { NODE_COMPILE_CACHE: cache })
+  const names = () =>
+    readdirSync(cache, { recursive: true, withFileTypes: true })
+      .filter((one) => one.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+  const [exported, compiled] = await start()
+  expect(Number(compiled)).toBeGreaterThan(0)
+  expect(names().length).toBeGreaterThan(20)
+  for (const [damage, made] of Object.entries(DAMAGES)) {
+    for (const name of names()) writeFileSync(name, made(readFileSync(name)))
+    expect(await start(), damage).toEqual([exported, compiled])
+    expect(await start(), damage).toEqual([exported, '0'])
+  }
 })
 
 // Node's own `fetch` takes 0.1 s and 3 MB, and one import of `node:http` is enough to load it.

@@ -21,6 +21,8 @@ const VERDICTS: Readonly<Record<CertificateName, RegExp | null>> = {
   right: null,
   'wrong-name': /ERR_TLS_CERT_ALTNAME_INVALID|altnames/,
   expired: /CERT_HAS_EXPIRED|certificate has expired/,
+  // Its server is asked for by its name.
+  address: /ERR_TLS_CERT_ALTNAME_INVALID|altnames/,
 }
 const CONNECTED = /^connected/
 const ASK_POSTGRES = `
@@ -87,6 +89,18 @@ describe.skipIf(!canCertify || !hasPostgresServer)('TLS to PostgreSQL', () => {
       if (name === 'right') expect(await ask(ASK_POSTGRES, url, false)).not.toMatch(CONNECTED)
     },
   )
+
+  // Told no name, Node takes `localhost`: any certificate for that passed for any address.
+  test.each<[CertificateName, RegExp]>([
+    ['address', CONNECTED],
+    ['right', /ERR_TLS_CERT_ALTNAME_INVALID|altnames/],
+  ])('sslmode=verify-full compares the %s certificate with an address', async (name, verdict) => {
+    const server = await PostgresServer.start()
+    onTestFinished(() => server.drop())
+    await server.useTls(certificates.certificate(name), certificates.key(name))
+    const url = `postgres://postgres@127.0.0.1:${server.port}/postgres?sslmode=verify-full`
+    expect(await ask(ASK_POSTGRES, url)).toMatch(verdict)
+  })
 
   test('sslmode=verify-full refuses a server without TLS', async () => {
     const server = await PostgresServer.start()

@@ -1,7 +1,7 @@
 import { describe, inject } from 'vitest'
-import { openPostgres } from '../../support/suites/sql-engines.ts'
-import { sqlReasonSuite } from '../../support/suites/sql-reason-suite.ts'
-import { sqlSuite } from '../../support/suites/sql-suite.ts'
+import { openPostgres } from '../../../support/suites/sql-engines.ts'
+import { sqlReasonSuite } from '../../../support/suites/sql-reason-suite.ts'
+import { sqlSuite } from '../../../support/suites/sql-suite.ts'
 
 const server = inject('postgresTemplate')
 

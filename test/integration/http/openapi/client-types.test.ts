@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { isRepeatable, TAKES_IDEMPOTENCY_KEY } from '../../../clients/typescript/src/calls.ts'
-import { DocumentCheck } from '../../support/expect/document-check.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { ROOT } from '../../support/structure/documents.ts'
+import { isRepeatable, TAKES_IDEMPOTENCY_KEY } from '../../../../clients/typescript/src/calls.ts'
+import { DocumentCheck } from '../../../support/expect/document-check.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { ROOT } from '../../../support/structure/documents.ts'
 
 const run = promisify(execFile)
 const TYPES = join(ROOT, 'clients/typescript/src/openapi.ts')
@@ -40,7 +40,7 @@ test('the types of the TypeScript client are those of the document', async () =>
   const fresh = await freshTypes()
   if (process.env['UPDATE_CLIENT'] !== undefined) writeFileSync(TYPES, fresh)
   expect(readFileSync(TYPES, 'utf8') === fresh, 'run this test with UPDATE_CLIENT=1').toBe(true)
-}, 60_000)
+})
 
 // A key that is sent where it is ignored makes the client repeat what is then executed twice.
 test('the client sends an idempotency key to the operations that take one, and to no other', () => {

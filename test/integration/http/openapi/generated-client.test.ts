@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { embeddedDataDir } from '../../support/start/databases.ts'
-import { ServiceProcess } from '../../support/start/process.ts'
+import { embeddedDataDir } from '../../../support/start/databases.ts'
+import { ServiceProcess } from '../../../support/start/process.ts'
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 const CLIENT = join(ROOT, 'test/client')
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 const run = promisify(execFile)
@@ -57,4 +57,4 @@ test('a client that a public generator makes of the document compiles and scores
     warnings: ['no_bin_match purpose'],
     refusal: 'strict_mode_violation',
   })
-}, 180_000)
+})

@@ -4,12 +4,12 @@ import {
   FAILURES_MAX,
   FAILURES_WINDOW_MS,
   type LoginThrottle,
-} from '../../../src/auth/login-throttle.ts'
-import { MemoryLoginThrottle } from '../../../src/auth/memory.ts'
-import { RedisLoginThrottle } from '../../../src/auth/redis.ts'
-import { systemClock } from '../../../src/platform/clock.ts'
-import { redisUrl } from '../../support/servers/redis.ts'
-import { RedisServer } from '../../support/servers/redis-server.ts'
+} from '../../../../src/identity/auth/login-throttle.ts'
+import { MemoryLoginThrottle } from '../../../../src/identity/auth/memory.ts'
+import { RedisLoginThrottle } from '../../../../src/identity/auth/redis.ts'
+import { systemClock } from '../../../../src/platform/clock.ts'
+import { redisUrl } from '../../../support/servers/redis.ts'
+import { RedisServer } from '../../../support/servers/redis-server.ts'
 
 const newSubject = () => randomBytes(9).toString('base64url')
 

@@ -1,12 +1,10 @@
-import { sql } from 'drizzle-orm'
 import { parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { DiskRoom } from '../../../src/batches/disk-room.ts'
-import { PostgresBatchStore } from '../../../src/batches/store.ts'
-import { BatchCaller } from '../../support/batches/batches.ts'
-import { anyBackend } from '../../support/start/long-lists.ts'
-import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, Team } from '../../support/start/team.ts'
+import { DiskRoom } from '../../../../src/jobs/batches/disk-room.ts'
+import { BatchCaller } from '../../../support/batches/batches.ts'
+import { anyBackend } from '../../../support/start/long-lists.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 const TEAM_BYTES = 100_000
 
@@ -53,24 +51,6 @@ describe.each(anyBackend)('on $name', (backend) => {
     expect(await caller.lines(parquet.id, 'errors')).toHaveLength(errors)
   })
 
-  test.each([
-    ['that has not begun', null],
-    ['that has begun', 'req_0VbcS4T982wOdiA3oiOZvU'],
-  ])('a batch of an older version %s gets a seed for its requests', async (_, requestId) => {
-    const begin = PostgresBatchStore.prototype.begin
-    const spy = vi.spyOn(PostgresBatchStore.prototype, 'begin')
-    onTestFinished(() => spy.mockRestore())
-    spy.mockImplementationOnce(async function older(this: PostgresBatchStore, ...order) {
-      await this['db'].execute(sql`update batches
-        set request_seed = null, request_id = ${requestId} where id = ${order[0]}`)
-      return begin.apply(this, order)
-    })
-    const { id } = await caller.score(slug, 'id,income\nA-1,1\n', { query: '&results=ndjson' })
-    const [line] = await caller.lines(id, 'results')
-    expect(line.request_id).toMatch(/^req_/)
-    if (requestId !== null) expect(line.request_id).toBe(requestId)
-  })
-
   test('an empty body is refused', async () => {
     const response = await caller.send(slug, '')
     expect([response.statusCode, response.json().error]).toEqual([400, 'invalid_request'])
@@ -84,13 +64,13 @@ describe.each(anyBackend)('on $name', (backend) => {
       await ended('failed'),
     ]
     expect(await caller.score(slug, 'id,income\nA-1,1\n')).toMatchObject({ status: 'done' })
-    await vi.waitFor(async () => expect(await ended('done')).toBe(done + 1))
+    await expect.poll(() => ended('done')).toBe(done + 1)
     expect(await caller.score(slug, 'nothing\n1\n')).toMatchObject({ error: 'invalid_file' })
-    await vi.waitFor(async () => expect(await ended('refused')).toBe(refused + 1))
+    await expect.poll(() => ended('refused')).toBe(refused + 1)
     const rows = `income\n${'1\n'.repeat(TEAM_BYTES / 20)}`
     const full = await caller.score(slug, rows)
     expect(full).toMatchObject({ status: 'failed', error: 'limit_reached' })
-    await vi.waitFor(async () => expect(await ended('refused')).toBe(refused + 2))
+    await expect.poll(() => ended('refused')).toBe(refused + 2)
     expect(await ended('failed')).toBe(failed)
     // The order and its body have room, the results have none.
     let left = 2
@@ -98,7 +78,7 @@ describe.each(anyBackend)('on $name', (backend) => {
     onTestFinished(() => room.mockRestore())
     const disk = await caller.score(slug, 'id,income\nA-1,1\n')
     expect(disk).toMatchObject({ status: 'failed', error: 'limit_reached' })
-    await vi.waitFor(async () => expect(await ended('failed')).toBe(failed + 1))
+    await expect.poll(() => ended('failed')).toBe(failed + 1)
     expect([await ended('done'), await ended('refused')]).toEqual([done + 1, refused + 2])
   })
 })

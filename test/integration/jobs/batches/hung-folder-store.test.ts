@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { TeamFolderStore } from '../../../src/batches/team-folder-store.ts'
-import { DirectoryCalls } from '../../../src/platform/object-store/directory-calls.ts'
-import { bytesSource } from '../../../src/platform/object-store/sources.ts'
+import { TeamFolderStore } from '../../../../src/jobs/batches/team-folder-store.ts'
+import { DirectoryCalls } from '../../../../src/platform/object-store/directory-calls.ts'
+import { bytesSource } from '../../../../src/platform/object-store/sources.ts'
 
 const disk = vi.hoisted(() => ({ answers: Promise.resolve(), underWay: 0, most: 0 }))
 

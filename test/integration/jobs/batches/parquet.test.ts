@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newReader } from '../../../src/batches/input/new-reader.ts'
-import type { FileRecord } from '../../../src/batches/input/record.ts'
-import { BatchCaller } from '../../support/batches/batches.ts'
-import { card, categorical, numeric } from '../../support/cards/cards.ts'
-import { anyBackend } from '../../support/start/long-lists.ts'
-import { TestService } from '../../support/start/service.ts'
-import { Team } from '../../support/start/team.ts'
+import { WrittenCategories } from '../../../../src/engine/index.ts'
+import { newReader } from '../../../../src/jobs/batches/input/new-reader.ts'
+import type { FileRecord } from '../../../../src/jobs/batches/input/record.ts'
+import { BatchCaller } from '../../../support/batches/batches.ts'
+import { card, categorical, numeric } from '../../../support/cards/cards.ts'
+import { anyBackend } from '../../../support/start/long-lists.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { Team } from '../../../support/start/team.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'scoreline-parquet-'))
 let database: Awaited<ReturnType<typeof connect>>
@@ -24,29 +25,29 @@ afterAll(() => {
 })
 
 /** A file of DuckDB with the rows of a query. */
-async function fileOf(query: string, options = ''): Promise<Buffer> {
+async function makeFile(query: string, options = ''): Promise<Buffer> {
   const path = join(directory, `${Math.random()}.parquet`)
   await database.run(`copy (${query}) to '${path}' (format parquet${options})`)
   return readFileSync(path)
 }
 
-const IS_NUMERIC = new Map([
-  ['rate', true],
-  ['purpose', false],
+const CATEGORIES = new Map([
+  ['rate', null],
+  ['purpose', new WrittenCategories([])],
 ])
 
-function readerOf(file: Buffer, recordsMax = 1_000, offset = 0) {
+function makeReader(file: Buffer, recordsMax = 1_000, offset = 0) {
   return newReader('parquet', {
     read: async (from, bytes) => file.subarray(from, from + bytes),
     fileBytes: file.length,
-    features: { isNumeric: IS_NUMERIC, idField: 'id', isStrict: false },
+    features: { categories: CATEGORIES, idField: 'id', isStrict: false },
     position: { offset, line: offset },
     recordsMax,
   })
 }
 
-async function recordsOf(file: Buffer): Promise<FileRecord[]> {
-  const reader = readerOf(file)
+async function readRecords(file: Buffer): Promise<FileRecord[]> {
+  const reader = makeReader(file)
   const records: FileRecord[] = []
   for (let next = await reader.next(); next !== null; next = await reader.next()) {
     records.push(...next.records)
@@ -58,7 +59,7 @@ test.each(['snappy', 'zstd', 'gzip', 'brotli', 'uncompressed'])(
   'a file that is compressed by %s is read',
   async (codec) => {
     const query = `select 'A-' || i as id, i + 0.5 as rate, 'car ' || i as purpose from range(99) r(i)`
-    const records = await recordsOf(await fileOf(query, `, codec '${codec}'`))
+    const records = await readRecords(await makeFile(query, `, codec '${codec}'`))
     expect(records).toEqual(
       Array.from({ length: 99 }, (_, row) => ({
         line: row + 1,
@@ -78,8 +79,8 @@ test.each([
   ["date '2026-01-01'", null],
   ['[1, 2]', null],
 ])('an id of %s does not fail the file', async (value, id) => {
-  const [record, empty] = await recordsOf(
-    await fileOf(`select ${value} as id, 1.5 as rate union all select null, 2`),
+  const [record, empty] = await readRecords(
+    await makeFile(`select ${value} as id, 1.5 as rate union all select null, 2`),
   )
   expect(record).toEqual({ line: 1, id, applicant: { rate: 1.5 }, fault: null })
   expect(empty).toEqual({ line: 2, id: null, applicant: { rate: 2 }, fault: null })
@@ -91,7 +92,7 @@ test.each(['decimal(4,2)', 'decimal(12,2)', 'decimal(25,5)', 'double'])(
   async (type) => {
     const texts = ['0.57', '-0.07', '1.15', '8.29', '0.00']
     const values = texts.map((text) => `(${text}::${type})`).join()
-    const records = await recordsOf(await fileOf(`select * from (values ${values}) t(rate)`))
+    const records = await readRecords(await makeFile(`select * from (values ${values}) t(rate)`))
     expect(records.map(({ applicant }) => applicant?.['rate'])).toEqual(texts.map(Number))
   },
 )
@@ -114,7 +115,7 @@ test.each([
   ['null::integer', 'rate', null],
   ['12.50::decimal(9,2)', 'purpose', 12.5],
 ])('%s for the feature %s is %j', async (value, name, expected) => {
-  const [record] = await recordsOf(await fileOf(`select 7 as id, ${value} as ${name}`))
+  const [record] = await readRecords(await makeFile(`select 7 as id, ${value} as ${name}`))
   expect(record).toEqual({ line: 1, id: 7, applicant: { [name]: expected }, fault: null })
 })
 
@@ -123,7 +124,7 @@ test.each([
   ["select date '2026-01-01' as rate", 'the column "rate" has neither numbers, texts nor booleans'],
   ['select 1 as other', 'no column has the name of a feature of the model: check the header'],
 ])('the file of %s is refused with the reason', async (query, message) => {
-  await expect(recordsOf(await fileOf(query))).rejects.toMatchObject({
+  await expect(readRecords(await makeFile(query))).rejects.toMatchObject({
     code: 'invalid_file',
     message,
   })
@@ -135,21 +136,21 @@ test.each([
   ['an end without a file', Buffer.from('\xff\xff\xff\x7fPAR1', 'latin1')],
   ['metadata that are none', Buffer.from('PAR1aaaaaaaaaaaaaaaaaaaaaaaaa\x10\0\0\0PAR1', 'latin1')],
 ])('%s in place of a Parquet file is refused', async (_, file) => {
-  await expect(recordsOf(file)).rejects.toMatchObject({ code: 'invalid_file' })
+  await expect(readRecords(file)).rejects.toMatchObject({ code: 'invalid_file' })
 })
 
 // A run that goes on after a crash must cut the file where the run before it did.
 test('the rest of a file gives the same chunks from each chunk on', async () => {
-  const file = await fileOf(
+  const file = await makeFile(
     'select i as id, i as rate from range(5000) r(i)',
     ', row_group_size 2048',
   )
-  const reader = readerOf(file, 900)
+  const reader = makeReader(file, 900)
   const ends: number[] = []
   for (let next = await reader.next(); next !== null; next = await reader.next()) {
     const { offset } = next.position
     ends.push(offset)
-    const after = await readerOf(file, 900, offset).next()
+    const after = await makeReader(file, 900, offset).next()
     expect([...(after?.records ?? [])][0]?.id ?? null).toBe(offset === 5000 ? null : offset)
   }
   expect(ends).toEqual([900, 1800, 2048, 2948, 3848, 4096, 4996, 5000])
@@ -177,7 +178,7 @@ test('the parts of the results are one file of Parquet with all rows in order', 
     const { slug } = await team.deploy(spec)
     const rows = 12_345
     const query = `select 'A-' || i as id, i / 100.0 as rate, 1 as extra from range(${rows}) r(i)`
-    const batch = await caller.score(slug, await fileOf(query, ', row_group_size 4096'), {
+    const batch = await caller.score(slug, await makeFile(query, ', row_group_size 4096'), {
       format: 'parquet',
       query: '&include_contributions=true',
     })

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { BatchFiles } from '../../../src/batches/files.ts'
-import { StorePlace } from '../../../src/batches/place.ts'
-import { TeamFolderStore } from '../../../src/batches/team-folder-store.ts'
-import { bytesSource } from '../../../src/platform/object-store/sources.ts'
+import { BatchFiles } from '../../../../src/jobs/batches/files.ts'
+import { StorePlace } from '../../../../src/jobs/batches/place.ts'
+import { TeamFolderStore } from '../../../../src/jobs/batches/team-folder-store.ts'
+import { bytesSource } from '../../../../src/platform/object-store/sources.ts'
 
 let directory: string
 let root: string
@@ -50,7 +50,8 @@ test('a volume that goes away is noticed, and all goes on when it is back', asyn
   await expect(files.add('team_a/sent.csv', received)).rejects.toMatchObject(UNAVAILABLE)
   await expect(files.remove(KEY)).rejects.toMatchObject(UNAVAILABLE)
   await expect(files.head(KEY)).rejects.toMatchObject(UNAVAILABLE)
-  await expect(files.part(KEY)).rejects.toMatchObject(UNAVAILABLE)
+  const part = { batchId: 'job_1', kind: 'results', number: 1, key: KEY, sum: 0 } as const
+  await expect(files.part(part)).rejects.toMatchObject(UNAVAILABLE)
   await expect(files.reader(KEY, version)(0, 5)).rejects.toMatchObject(UNAVAILABLE)
   await expect(place.name()).rejects.toMatchObject(UNAVAILABLE)
   expect(readdirSync(root)).toEqual([])

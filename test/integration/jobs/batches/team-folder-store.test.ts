@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { TeamFolderStore } from '../../../src/batches/team-folder-store.ts'
-import { bytesSource } from '../../../src/platform/object-store/sources.ts'
+import { TeamFolderStore } from '../../../../src/jobs/batches/team-folder-store.ts'
+import { bytesSource } from '../../../../src/platform/object-store/sources.ts'
 
 let root: string
 let store: TeamFolderStore

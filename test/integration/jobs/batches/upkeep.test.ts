@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { NewBatch } from '../../../src/batches/batch.ts'
-import { DiskRoom } from '../../../src/batches/disk-room.ts'
-import { BatchFiles } from '../../../src/batches/files.ts'
-import { errorKey, resultKey } from '../../../src/batches/parts.ts'
-import { PostgresBatchStore } from '../../../src/batches/store.ts'
-import { TeamFolderStore } from '../../../src/batches/team-folder-store.ts'
-import { BatchUpkeep } from '../../../src/batches/upkeep.ts'
-import { Uploads } from '../../../src/batches/uploads.ts'
-import { PostgresJobStore } from '../../../src/jobs/store.ts'
-import type { DatabaseHandle } from '../../../src/platform/db/client.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
-import { insertTeam } from '../../support/start/users.ts'
+import type { NewBatch } from '../../../../src/jobs/batches/batch.ts'
+import { DiskRoom } from '../../../../src/jobs/batches/disk-room.ts'
+import { BatchFiles } from '../../../../src/jobs/batches/files.ts'
+import { errorKey, resultKey } from '../../../../src/jobs/batches/parts.ts'
+import { BatchStore } from '../../../../src/jobs/batches/store.ts'
+import { TeamFolderStore } from '../../../../src/jobs/batches/team-folder-store.ts'
+import { BatchUpkeep } from '../../../../src/jobs/batches/upkeep.ts'
+import { Uploads } from '../../../../src/jobs/batches/uploads.ts'
+import { JobStore } from '../../../../src/jobs/store.ts'
+import type { DatabaseHandle } from '../../../../src/platform/db/client.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { backends, type TestDatabase } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { insertTeam } from '../../../support/start/users.ts'
 
 const DAY_MS = 86_400_000
 const PLACE = 'a store of the tests'
@@ -24,7 +24,7 @@ const PLACE = 'a store of the tests'
 describe.each(backends)('on $name', (backend) => {
   let database: TestDatabase
   let handle: DatabaseHandle
-  let store: PostgresBatchStore
+  let store: BatchStore
   const directory = mkdtempSync(join(tmpdir(), 'scoreline-upkeep-'))
   const objects = Promise.resolve(new TeamFolderStore(directory))
   const files = new BatchFiles(objects, async () => PLACE)
@@ -33,7 +33,7 @@ describe.each(backends)('on $name', (backend) => {
   beforeAll(async () => {
     database = await backend.create()
     handle = await openTestDatabase(database)
-    store = new PostgresBatchStore(handle.db)
+    store = new BatchStore(handle.db)
   })
   afterAll(async () => {
     await handle.close()
@@ -121,7 +121,7 @@ describe.each(backends)('on $name', (backend) => {
   // A failover that forgets the end of a batch runs it again, which needs the file.
   test('a file that was sent goes a quarter of an hour after its batch, results later', async () => {
     const running = await newBatch(null)
-    const justEnded = await newBatch(0.01)
+    const justEnded = await newBatch(0.005)
     const ended = await newBatch(6.9)
     const over = await newBatch(7.1)
     expect(await store.storedBytes(ended.sender.teamId)).toBe(130)
@@ -177,7 +177,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('the job of a batch is kept as long as its results', async () => {
-    const jobs = new PostgresJobStore(handle.db)
+    const jobs = new JobStore(handle.db)
     const batch = await newBatch(6)
     await jobs.removeOld(DAY_MS)
     expect(await jobs.find(batch.sender.teamId, batch.id)).not.toBeNull()
@@ -187,7 +187,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('only a runner of its place takes a batch', async () => {
-    const jobs = new PostgresJobStore(handle.db)
+    const jobs = new JobStore(handle.db)
     const batch = await newBatch(null)
     expect(await jobs.take(['batch'], 'runner', 60_000, 'another place')).toBeNull()
     const taken = new Set<string>()

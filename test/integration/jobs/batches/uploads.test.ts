@@ -11,9 +11,9 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { DiskRoom } from '../../../src/batches/disk-room.ts'
-import { TeamFolderStore } from '../../../src/batches/team-folder-store.ts'
-import { Uploads } from '../../../src/batches/uploads.ts'
+import { DiskRoom } from '../../../../src/jobs/batches/disk-room.ts'
+import { TeamFolderStore } from '../../../../src/jobs/batches/team-folder-store.ts'
+import { Uploads } from '../../../../src/jobs/batches/uploads.ts'
 
 const KEY = 'team_a/batches/job_1/input.csv'
 const MIB = 1024 * 1024

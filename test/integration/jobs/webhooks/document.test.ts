@@ -4,25 +4,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { newSecret, secretText, signedHeaders } from '../../../src/webhooks/signature.ts'
-import { blocksOf, textOf } from '../../support/structure/documents.ts'
+import { newSecret, secretText, signedHeaders } from '../../../../src/jobs/webhooks/signature.ts'
+import { readText } from '../../../support/structure/documents.ts'
 
 const run = promisify(execFile)
 const body = '{"type":"deployment.promoted","data":{"name":"größer"}}'
 
-/** The document's code as a program that reads a case and prints the event, or fails. */
+/** An example as a program that reads a case and prints the event, or fails. */
 interface Language {
   readonly name: string
+  /** Below docs/examples. */
+  readonly file: string
   readonly isTested: boolean
   /** @returns the command that takes a case as its last argument */
-  readonly programOf: (code: string, directory: string) => Promise<readonly string[]>
+  readonly makeProgram: (code: string, directory: string) => Promise<readonly string[]>
 }
 
 const LANGUAGES: readonly Language[] = [
   {
     name: 'js',
+    file: 'verify-event.mjs',
     isTested: true,
-    programOf: async (code, directory) => {
+    makeProgram: async (code, directory) => {
       const end = `
 const [secret, headers, body] = JSON.parse(process.argv[2])
 console.log(JSON.stringify(verify(secret, headers, body)))`
@@ -31,9 +34,10 @@ console.log(JSON.stringify(verify(secret, headers, body)))`
   },
   {
     name: 'python',
+    file: 'verify_event.py',
     // With CI set, everything that the tests use has to be there.
     isTested: isThere('python3') || process.env['CI'] !== undefined,
-    programOf: async (code, directory) => {
+    makeProgram: async (code, directory) => {
       const end = `
 import sys
 secret, headers, body = json.loads(sys.argv[1])
@@ -43,8 +47,9 @@ print(json.dumps(verify(secret, headers, body.encode())))`
   },
   {
     name: 'go',
+    file: 'verify_event.go',
     isTested: true,
-    programOf: async (code, directory) => {
+    makeProgram: async (code, directory) => {
       mkdirSync(join(directory, 'events'))
       written(directory, 'events/events.go', code)
       written(directory, 'go.mod', 'module receiver\n\ngo 1.21\n')
@@ -109,12 +114,12 @@ const RUN = LANGUAGES.filter(
 )
 
 // Receivers copy this code: a mistake in it would refuse messages, or accept forged ones.
-describe.each(RUN)('the verification in $name', ({ name, isTested, programOf }) => {
-  test.skipIf(!isTested)('accepts a message, and no other', { timeout: 180_000 }, async () => {
-    const [code = ''] = blocksOf(textOf('docs/events.md'), name)
+describe.each(RUN)('the verification in $name', ({ file, isTested, makeProgram }) => {
+  test.skipIf(!isTested)('accepts a message, and no other', async () => {
+    const code = readText(`docs/examples/${file}`)
     const directory = mkdtempSync(join(tmpdir(), 'scoreline-events-'))
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-    const [command = '', ...args] = await programOf(code, directory)
+    const [command = '', ...args] = await makeProgram(code, directory)
     const verify = async (...order: readonly unknown[]) => {
       const { stdout } = await run(command, [...args, JSON.stringify(order)])
       return JSON.parse(stdout)

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { NameLookup, UnknownNameError } from '../../../src/webhooks/name-lookup.ts'
-import { NameServer } from '../../support/servers/name-server.ts'
+import { NameLookup, UnknownNameError } from '../../../../src/jobs/webhooks/name-lookup.ts'
+import { NameServer } from '../../../support/servers/name-server.ts'
 
 const IPV6 = [0x20, 0x01, 0x0d, 0xb8, ...Array.from({ length: 11 }, () => 0), 1]
 
@@ -39,15 +39,15 @@ const lookup = (timeoutMs = 2_000) =>
 const four = (address: string) => ({ address, family: 4 })
 
 test('a name has the addresses of both families', async () => {
-  const found = await lookup().addressesOf('both.example')
+  const found = await lookup().findAddresses('both.example')
   expect(found).toEqual([four('192.0.2.1'), { address: '2001:db8::1', family: 6 }])
-  expect(await lookup().addressesOf('four.example.')).toEqual([four('192.0.2.4')])
+  expect(await lookup().findAddresses('four.example.')).toEqual([four('192.0.2.4')])
 })
 
 test('the hosts file comes first', async () => {
-  expect(await lookup().addressesOf('localhost')).toEqual([four('127.0.0.1')])
-  expect(await lookup().addressesOf('named.EXAMPLE')).toEqual([four('10.1.2.3')])
-  expect(await lookup().addressesOf('alias')).toEqual([
+  expect(await lookup().findAddresses('localhost')).toEqual([four('127.0.0.1')])
+  expect(await lookup().findAddresses('named.EXAMPLE')).toEqual([four('10.1.2.3')])
+  expect(await lookup().findAddresses('alias')).toEqual([
     four('10.1.2.3'),
     { address: '::1', family: 6 },
   ])
@@ -55,32 +55,33 @@ test('the hosts file comes first', async () => {
 
 test('without any file the loopback has its name', async () => {
   const bare = new NameLookup({ hostsFile: '/none', resolverFile: '/none' })
-  expect(await bare.addressesOf('localhost')).toContainEqual(four('127.0.0.1'))
+  expect(await bare.findAddresses('localhost')).toContainEqual(four('127.0.0.1'))
 })
 
 // Names inside an orchestrator's network are short.
 test('a name without a dot is found by the search list', async () => {
-  expect(await lookup().addressesOf('risk')).toEqual([four('10.0.0.7')])
+  expect(await lookup().findAddresses('risk')).toEqual([four('10.0.0.7')])
 })
 
 test('an unknown name is refused', async () => {
-  await expect(lookup().addressesOf('none.example')).rejects.toThrow(UnknownNameError)
+  await expect(lookup().findAddresses('none.example')).rejects.toThrow(UnknownNameError)
 })
 
 test('a name server that is silent ends nothing but its own look-up', async () => {
   const beganMs = performance.now()
-  await expect(lookup(300).addressesOf('slow.example')).rejects.toThrow(UnknownNameError)
-  expect(performance.now() - beganMs).toBeLessThan(1_000)
+  await expect(lookup(300).findAddresses('slow.example')).rejects.toThrow(UnknownNameError)
+  // The system would ask for ten seconds.
+  expect(performance.now() - beganMs).toBeLessThan(5_000)
 })
 
 // One team's slow names must not make the webhooks of all others wait.
 test('look-ups that wait hold up no other one', async () => {
-  const names = lookup()
+  const names = lookup(5_000)
+  let ended = 0
   const waiting = Array.from({ length: 64 }, () =>
-    names.addressesOf('slow.example').catch(() => null),
+    names.findAddresses('slow.example').catch(() => ended++),
   )
-  const beganMs = performance.now()
-  expect(await names.addressesOf('four.example')).toEqual([four('192.0.2.4')])
-  expect(performance.now() - beganMs).toBeLessThan(1_000)
+  expect(await names.findAddresses('four.example')).toEqual([four('192.0.2.4')])
+  expect(ended).toBe(0)
   await Promise.all(waiting)
 })

@@ -3,24 +3,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, onTestFinished, test } from 'vitest'
-import { checkPart } from '../../../src/archive/part-check.ts'
-import { writePart } from '../../../src/archive/part-writer.ts'
-import { ResultSums } from '../../../src/archive/result-sums.ts'
-import { BlockEncoder } from '../../../src/score-log/blocks/block-encoder.ts'
+import { checkPart } from '../../../../src/log/archive/part-check.ts'
+import { writePart } from '../../../../src/log/archive/part-writer.ts'
+import { ResultSums } from '../../../../src/log/archive/result-sums.ts'
+import { BlockEncoder } from '../../../../src/log/blocks/block-encoder.ts'
 import {
   ArchivedLog,
   batch,
   CARD,
   DAY,
   insertModel,
+  listRequests,
   logged,
   makeDay,
-  requestsOf,
   store,
-} from '../../support/archive/archived-log.ts'
-import { sampleSpec } from '../../support/cards/cards.ts'
-import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+} from '../../../support/archive/archived-log.ts'
+import { sampleSpec } from '../../../support/cards/cards.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
 // A file that another engine reads otherwise would be found only years later.
 test('another engine reads the same results from the files of a day', async () => {
@@ -37,16 +37,16 @@ test('another engine reads the same results from the files of a day', async () =
   await insertModel(handle)
   await makeDay(handle, DAY)
   const challenger = { ...CARD, modelId: 'mod_1', challengerId: 'chl_1' }
-  const result = CARD.resultOf({})
+  const result = CARD.makeResult({})
   await store(handle, [
     ...Array.from({ length: 300 }, (_, n) => logged(n, { reference: `A-${n}` })),
     batch(1_000, ['a', 7, null, 'Ä"\n']),
     logged(2_000, { models: [CARD, challenger], rows: [{ id: null, results: [result, null] }] }),
   ])
-  const requests = await log.reading(requestsOf)
+  const requests = await log.reading(listRequests)
   expect(await log.round()).toBe(true)
 
-  expect(await log.reading(requestsOf)).toEqual(requests)
+  expect(await log.reading(listRequests)).toEqual(requests)
 
   const results = requests.flatMap(({ rows }) => rows.flatMap((row) => row.results))
   const scores = results.flatMap((one) => (one === null ? [] : [one.score]))
@@ -75,7 +75,7 @@ test('a file whose rows or blocks are not those of the day is refused', async ()
   onTestFinished(() => rmSync(directory, { recursive: true }))
   const path = join(directory, 'part.parquet')
   const encoder = new BlockEncoder(new Map([['mod_1', CARD.model]]))
-  for (let n = 0; n < 50; n++) encoder.add(logged(n).record.payload)
+  for (let n = 0; n < 50; n++) encoder.add(logged(n).payload)
   const encoded = encoder.encode()
   if (encoded === null) throw new Error('there is no block')
   const block = { ...encoded, blockId: '1', sources: Buffer.from('sources') }

@@ -1,15 +1,15 @@
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { DayStore } from '../../../src/archive/day-store.ts'
-import { IdentityStore } from '../../../src/archive/identity-store.ts'
-import { ArchiveLease, LeaseLostError, PostgresLeaseStore } from '../../../src/archive/lease.ts'
-import { LeftoverStore } from '../../../src/archive/leftover-store.ts'
-import { ManifestStore } from '../../../src/archive/manifest-store.ts'
-import { systemClock } from '../../../src/platform/clock.ts'
-import { type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
-import { DAY, DAY_MS } from '../../support/archive/archived-log.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { DayStore } from '../../../../src/log/archive/day-store.ts'
+import { IdentityStore } from '../../../../src/log/archive/identity-store.ts'
+import { ArchiveLease, LeaseLostError, LeaseStore } from '../../../../src/log/archive/lease.ts'
+import { LeftoverStore } from '../../../../src/log/archive/leftover-store.ts'
+import { ManifestStore } from '../../../../src/log/archive/manifest-store.ts'
+import { systemClock } from '../../../../src/platform/clock.ts'
+import { type DatabaseHandle, queryRows } from '../../../../src/platform/db/client.ts'
+import { DAY, DAY_MS } from '../../../support/archive/archived-log.ts'
+import { backends, type TestDatabase } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
 const KEY = 'dt=2026-10-05/part-00000-g1.parquet'
 /** More blocks than one statement deletes. */
@@ -39,7 +39,7 @@ afterEach(async () => {
 })
 
 const facts = async () =>
-  rowsOf(
+  queryRows(
     handle.db,
     sql`select state, is_listed, cleanings, (select owners::text from score_archive
         where name = 'log') as owners,
@@ -95,13 +95,14 @@ test('who has lost a lease changes nothing any more', async () => {
 test('a day leaves the index in portions, and the manifest after the last one', async () => {
   const { db } = handle
   await db.execute(sql`insert into score_archive_blocks (first_at, last_at, id_from, id_to, block_id,
-      records, applicants, deployments, codec, raw_bytes, checksum, file_key, data_at, data_bytes)
-    select at, at, at, at, n, 1, 1, '{}', 0, 1, 1, ${KEY}, n, 1
+      records, applicants, deployments, filter_sum, index_sum, codec, raw_bytes, checksum, file_key,
+      data_at, data_bytes, sources_bytes)
+    select at, at, at, at, n, 1, 1, '{}', 0, '', 0, 1, 1, ${KEY}, n, 1, 1
     from (select n, '2026-10-05Z'::timestamptz + n * interval '1 second' as at
       from generate_series(1, ${BLOCKS}::integer) as n) as blocks`)
   await db.execute(sql`update score_archive set holder = null`)
   const manifest = new ManifestStore(db)
-  const lease = new ArchiveLease(new PostgresLeaseStore(db), systemClock)
+  const lease = new ArchiveLease(new LeaseStore(db), systemClock)
   const seen = await lease.hold(NAME, async (held) => {
     const isOut = await manifest.expire(held, DAY, DAY + DAY_MS)
     const between = await facts()

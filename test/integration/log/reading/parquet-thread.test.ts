@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
-import { ParquetThread } from '../../../src/reading/export/parquet-thread.ts'
+import { ParquetThread } from '../../../../src/log/reading/export/parquet-thread.ts'
 
 function openThread() {
   const thread = new ParquetThread()

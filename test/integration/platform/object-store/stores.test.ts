@@ -121,14 +121,14 @@ describe.each(KINDS)('$kind', ({ open }) => {
     const keys = ['a-b', 'a/a', 'a/b/c', 'a0', 'b', 'a/b', 'ä'].filter((key) => key !== 'a/b')
     for (const key of keys) await store.put(key, text(key))
     const sorted = ['a-b', 'a/a', 'a/b/c', 'a0', 'b', 'ä']
-    const keysOf = async (query: Parameters<ObjectStore['list']>[0]) =>
+    const listKeys = async (query: Parameters<ObjectStore['list']>[0]) =>
       (await store.list(query)).map(({ key }) => key)
-    expect(await keysOf({ prefix: '', limit: 100 })).toEqual(sorted)
-    expect(await keysOf({ prefix: '', limit: 2 })).toEqual(sorted.slice(0, 2))
-    expect(await keysOf({ prefix: '', after: 'a/a', limit: 2 })).toEqual(sorted.slice(2, 4))
-    expect(await keysOf({ prefix: 'a/', limit: 100 })).toEqual(['a/a', 'a/b/c'])
+    expect(await listKeys({ prefix: '', limit: 100 })).toEqual(sorted)
+    expect(await listKeys({ prefix: '', limit: 2 })).toEqual(sorted.slice(0, 2))
+    expect(await listKeys({ prefix: '', after: 'a/a', limit: 2 })).toEqual(sorted.slice(2, 4))
+    expect(await listKeys({ prefix: 'a/', limit: 100 })).toEqual(['a/a', 'a/b/c'])
     await store.delete('a/a')
-    expect(await keysOf({ prefix: 'a/', limit: 100 })).toEqual(['a/b/c'])
+    expect(await listKeys({ prefix: 'a/', limit: 100 })).toEqual(['a/b/c'])
   })
 
   test.each(['', '/a', 'a/', 'a//b', '../a', 'a/../b', './a', 'a\\b', 'a\nb', 'x'.repeat(1_025)])(

@@ -45,7 +45,7 @@ test('lines of the log that are about a request have its trace id, sampled or no
   const authorization = `Bearer ${key}`
   await send(endpoint, { method: 'POST', body: '{}', headers: { authorization } }, '0'.repeat(32))
   await scoreTwice(endpoint, key, [ONE, TWO])
-  const usual = `${endpoint}?way=usual`
+  const usual = `${endpoint}?lang=en`
   await send(usual, { method: 'POST', body: '{}', headers: { authorization } }, THREE)
   await send(`${endpoint}x`, { method: 'POST', body: '{}', headers: { authorization } }, FOUR)
   const body = JSON.stringify({ name: 'a key' })

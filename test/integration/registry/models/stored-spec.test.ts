@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openDatabase } from '../../../src/platform/db/open.ts'
-import { PostgresServingStore } from '../../../src/scoring/store.ts'
-import { card, plainFeature } from '../../support/cards/cards.ts'
-import { backends } from '../../support/start/databases.ts'
-import { OWNER, TestService } from '../../support/start/service.ts'
+import { openDatabase } from '../../../../src/platform/db/open.ts'
+import { PostgresServingStore } from '../../../../src/scoring/store.ts'
+import { card, plainFeature } from '../../../support/cards/cards.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { OWNER, TestService } from '../../../support/start/service.ts'
 
 // V8's JSON.parse would give one team's spec the property names of another's.
 describe.each(backends)('on $name', (backend) => {
@@ -33,7 +33,7 @@ describe.each(backends)('on $name', (backend) => {
     onTestFinished(close)
     const store = new PostgresServingStore(db)
     for (const [index, id] of ids.entries()) {
-      const stored = await store.specOf(id)
+      const stored = await store.readSpec(id)
       expect(stored?.spec).toEqual(specs[index])
       const sha256 = hash('sha256', JSON.stringify(specs[index]), 'buffer')
       expect(Buffer.from(stored?.sha256 ?? []).equals(sha256)).toBe(true)
