@@ -7,7 +7,6 @@ import { LongestFirst } from './support/longest-first.ts'
 
 interface Project {
   readonly name: 'unit' | 'http' | 'integration' | 'faults'
-  readonly testTimeoutMs: number
   readonly usesDatabases: boolean
   /**
    * Whether each file has a process of its own. A file of the others runs in the process of the one
@@ -20,10 +19,10 @@ interface Project {
 // (`npm run test:faults`): what takes long, because processes are started and killed, servers
 // slowed, requests sent in floods and races, or a quota's minute passes.
 const PROJECTS: readonly Project[] = [
-  { name: 'unit', testTimeoutMs: 120_000, usesDatabases: false, isIsolated: false },
-  { name: 'http', testTimeoutMs: 60_000, usesDatabases: true, isIsolated: false },
-  { name: 'integration', testTimeoutMs: 120_000, usesDatabases: true, isIsolated: true },
-  { name: 'faults', testTimeoutMs: 120_000, usesDatabases: true, isIsolated: true },
+  { name: 'unit', usesDatabases: false, isIsolated: false },
+  { name: 'http', usesDatabases: true, isIsolated: false },
+  { name: 'integration', usesDatabases: true, isIsolated: true },
+  { name: 'faults', usesDatabases: true, isIsolated: true },
 ]
 
 const databases = fileURLToPath(new URL('./support/global-setup.ts', import.meta.url))
@@ -37,21 +36,24 @@ export default defineConfig({
     execArgv: [...QUICK_START],
     // More than there are cores: a test often waits, for a timer or for another process.
     maxWorkers: availableParallelism() + 1,
+    // Wide: the machine may be shared.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    // What is polled for says that it comes; how soon, a test says where that is the guarantee.
+    expect: { poll: { timeout: 30_000 } },
     // Each file passes alone and in any order.
     sequence: { shuffle: true, sequencer: LongestFirst },
     reporters: ['default', new LeftOut()],
-    projects: PROJECTS.map(({ name, testTimeoutMs, usesDatabases, isIsolated }, groupOrder) => ({
+    projects: PROJECTS.map(({ name, usesDatabases, isIsolated }, groupOrder) => ({
       extends: true as const,
       test: {
         name,
         include: [`test/${name}/**/*.test.ts`],
-        testTimeout: testTimeoutMs,
-        hookTimeout: 60_000,
         setupFiles: [keepCompiled],
         globalSetup: usesDatabases ? [databases] : [],
         isolate: isIsolated,
-        // These wait most.
-        ...(name === 'faults' && { maxWorkers: availableParallelism() + 2 }),
+        // These wait most, for processes that start and end.
+        ...(name === 'faults' && { maxWorkers: availableParallelism() + 2, testTimeout: 300_000 }),
         // One project after the other: a process is used again only for files of its project.
         sequence: { groupOrder },
         // Node runs TypeScript itself.

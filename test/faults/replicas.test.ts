@@ -1,4 +1,5 @@
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { BEST_OF_FOUR } from '../support/expect/tries.ts'
 import { RedisProcess } from '../support/servers/redis.ts'
 import { TcpProxy } from '../support/servers/tcp-proxy.ts'
 import { backends, newDataDir, type TestDatabase } from '../support/start/databases.ts'
@@ -92,7 +93,7 @@ async function ladder() {
   return { replicas, team, slug, challengerId }
 }
 
-describe.skipIf(!CAN_RUN)('two replicas over one PostgreSQL and one Redis', () => {
+describe.skipIf(!CAN_RUN)('two replicas over one PostgreSQL and one Redis', BEST_OF_FOUR, () => {
   // A risk team that rolls back a broken model must not wait for caches.
   test('promotion, rollback, switching off and revocation are in force in the other within a second', async () => {
     const { replicas, team, slug, challengerId } = await ladder()

@@ -6,22 +6,22 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { sql } from 'drizzle-orm'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { reportOf, run as runLog } from '../../src/cli/log.ts'
+import { makeReport, run as runLog } from '../../src/cli/log.ts'
 import { createCliServices } from '../../src/cli/services.ts'
-import { rowsOf } from '../../src/platform/db/client.ts'
+import { queryRows } from '../../src/platform/db/client.ts'
 import {
   ArchivedLog,
   DAY,
   DAY_MS,
   insertModel,
+  listRequests,
   logged,
   makeDay,
-  requestsOf,
   store,
 } from '../support/archive/archived-log.ts'
 import { BatchCaller, type ShownBatch } from '../support/batches/batches.ts'
 import { sampleSpec } from '../support/cards/cards.ts'
-import { outcomeOf } from '../support/expect/answers.ts'
+import { findOutcome } from '../support/expect/answers.ts'
 import { provenBy, scoreApart, verifyOffline } from '../support/expect/proofs.ts'
 import { databaseUrl, onServer } from '../support/global-setup.ts'
 import { loggedIds } from '../support/score-log/log-rows.ts'
@@ -31,13 +31,13 @@ import { asOperator, keeping } from '../support/start/operator.ts'
 import { openTestDatabase, withDatabase } from '../support/start/seeded-database.ts'
 import { TestService } from '../support/start/service.ts'
 import { Team } from '../support/start/team.ts'
-import { sectionOf } from '../support/structure/documents.ts'
+import { readText } from '../support/structure/documents.ts'
 
 const run = promisify(execFile)
 const programs = postgresPrograms()
 
 /** The lines of the runbook, among them its commands. */
-const runbook = sectionOf('docs/operating.md', 'Restore')
+const runbook = readText('docs/backup.md')
   .split('\n')
   .map((line) => line.trim())
 
@@ -142,7 +142,7 @@ async function verifyLog(service: TestService, teamId: string, checkpoint: objec
     createCliServices(service.config, (error) => {
       throw error
     })
-  const report = await reportOf(args, { call: 'scoreline log', open, stdout: process.stdout })
+  const report = await makeReport(args, { call: 'scoreline log', open, stdout: process.stdout })
   return { code: report.code, text: report.stdout + report.stderr }
 }
 
@@ -202,7 +202,7 @@ describe.skipIf(!hasPostgres || programs === null)('on PostgreSQL', () => {
     const logged = await withDatabase(database, loggedIds)
     expect(logged.toSorted()).toEqual([...dumped, fresh].sort())
     for (const id of later) {
-      expect(outcomeOf(await after.call('GET', `/v1/scores/${id}`))).toBe('404 score_not_found')
+      expect(findOutcome(await after.call('GET', `/v1/scores/${id}`))).toBe('404 score_not_found')
     }
     expect((await verifyLog(service, teamId, checkpoint)).code).toBe(0)
     const body = { duration_months: 1 }
@@ -260,8 +260,8 @@ describe.skipIf(!hasPostgres || programs === null)('on PostgreSQL', () => {
     await store(log.handle, [logged(DAY_MS)])
     expect(await log.round()).toBe(true)
     expect(log.files('2026-10-06')).toContain('part-00000-g1.parquet')
-    expect(await log.reading(requestsOf)).toHaveLength(2)
-    const audited = await rowsOf(
+    expect(await log.reading(listRequests)).toHaveLength(2)
+    const audited = await queryRows(
       log.handle.db,
       sql`select team_id, actor from audit_log where action = 'log.adopt_archive'`,
     )

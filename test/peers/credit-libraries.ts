@@ -10,10 +10,10 @@ import fc from 'fast-check'
 import {
   populationStability,
   readZeroFill,
-} from '../../src/monitoring/statistics/population-stability.ts'
-import { calibrationOf } from '../../src/performance/statistics/calibration.ts'
-import { discriminationOf } from '../../src/performance/statistics/discrimination.ts'
-import { comparePaired, scoreCountsOf } from '../../src/performance/statistics/paired.ts'
+} from '../../src/reports/monitoring/statistics/population-stability.ts'
+import { computeCalibration } from '../../src/reports/performance/statistics/calibration.ts'
+import { computeDiscrimination } from '../../src/reports/performance/statistics/discrimination.ts'
+import { comparePaired, countScores } from '../../src/reports/performance/statistics/paired.ts'
 
 const [cases = '300', seed = '1'] = process.argv.slice(2)
 const write = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -24,7 +24,7 @@ const grade = fc
   .tuple(fc.integer({ min: 1, max: 2_000 }), fc.nat(1_000), fc.integer({ min: 1, max: 999 }))
   .map(([n, share, pd]) => ({ n, bad: Math.round((n * share) / 1_000), meanPd: pd / 1_000 }))
 for (const group of sampled(grade)) {
-  const { jeffreysP, binomialP, light } = calibrationOf(group)
+  const { jeffreysP, binomialP, light } = computeCalibration(group)
   write({ kind: 'calibration', ...group, jeffreysP, binomialP, light })
 }
 
@@ -37,7 +37,7 @@ for (const rows of sampled(labelled)) {
   const champion = rows.map(([one]) => one)
   const challenger = rows.map(([, other]) => other)
   const isBad = rows.map(([, , bad]) => bad)
-  const { auc, aucSe, ks } = await discriminationOf(await scoreCountsOf(champion, isBad), 1)
+  const { auc, aucSe, ks } = await computeDiscrimination(await countScores(champion, isBad), 1)
   const { aucDifference, z, pValue } = await comparePaired({ champion, challenger, isBad }, SAFER)
   const paired = { aucDifference, z, pValue }
   write({ kind: 'discrimination', champion, challenger, isBad, auc, aucSe, ks, paired })

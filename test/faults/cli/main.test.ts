@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -29,12 +37,19 @@ async function run(file: string, args: readonly string[], env: NodeJS.ProcessEnv
 const PATH = `${NODE_DIR}${delimiter}${process.env['PATH']}`
 const scoreline = (...args: string[]) => run(process.execPath, [PROGRAM, ...args], { PATH })
 
-const COMMANDS = ['serve', 'demo', 'import', 'export', 'log', 'batch', 'admin']
+const COMMANDS = [
+  ...['serve', 'demo', 'migrate', 'import', 'export', 'log', 'spool', 'batch', 'types', 'admin'],
+]
 
 test('the help lists each command', async () => {
   const { code, stdout } = await scoreline('--help')
   const names = [...(stdout.split('Commands:')[1] ?? '').matchAll(/^ {2}(\w+) /gm)]
   expect([code, names.map(([, name = '']) => name)]).toEqual([0, COMMANDS])
+})
+
+test.each(['--version', '-V'])('%s prints the version of package.json', async (option) => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  expect(await scoreline(option)).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
 })
 
 test.each(COMMANDS)('%s has a page of its own', async (command) => {

@@ -85,6 +85,19 @@ describe.each([
     expect(body['message']).toEqual(expect.any(String))
   }
 
+  // Two readers of such a request can differ in whom it is for.
+  test.each([
+    ['no Host', (head: string) => head.replace('Host: x\r\n', '')],
+    ['two Hosts', (head: string) => head.replace('Host: x', 'Host: x\r\nhost: y')],
+  ])('a score with %s is 400, as any other request', async (_, change) => {
+    const answer = await send(`${change(scoreHead())}${BODY}`)
+    expect(answer.status).toBe(400)
+    expectWhole(answer, 'invalid_request')
+    expect(answer.body['message']).toContain('Host')
+    const other = 'GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    expect((await send(change(other))).status).toBe(400)
+  })
+
   test('an expectation that is unknown is 417 with the error body and headers', async () => {
     const answer = await send(`${scoreHead('Expect: x')}${BODY}`)
     expect(answer.status).toBe(417)
@@ -111,15 +124,16 @@ describe.each([
     await expect(socket.answered()).rejects.toThrow(SyntaxError)
   })
 
-  test.each(['x:443', '/v1/keys', '*'])(
-    'CONNECT %s is 404 with the error body and headers',
-    async (target) => {
-      const answer = await send(`CONNECT ${target} HTTP/1.1\r\nHost: x\r\n\r\n`)
-      expect(answer.status).toBe(404)
-      expectWhole(answer, 'not_found')
-      expect(answer.headers['connection']).toBe('close')
-    },
-  )
+  test.each([
+    ['x:443', 404],
+    ['/v1/keys', 405],
+    ['*', 404],
+  ])('CONNECT %s is %i with the error body and headers', async (target, status) => {
+    const answer = await send(`CONNECT ${target} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    expect(answer.status).toBe(status)
+    expectWhole(answer, 'not_found')
+    expect(answer.headers['connection']).toBe('close')
+  })
 
   // Two requests on one connection, from anyone, must not end the process.
   test.each(['GET /livez HTTP/1.1', 'GET /v1/keys HTTP/1.1'])(

@@ -45,7 +45,7 @@ describe.each(backends)('on $name', (backend) => {
     await service.endAndDrain()
     await expectReconciled(database, service.load)
     await expectRecounted(database)
-  }, 300_000)
+  }, 600_000)
 
   test('every answer is logged once when the service is told to end under load', async () => {
     const { database, service } = await startOn(backend, { SCORE_LOG_DURABILITY: 'disk' })

@@ -1,33 +1,25 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../../src/platform/clock.ts'
-import { type Database, type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
-import { openBlock } from '../../../src/score-log/blocks/block-decoder.ts'
-import { PostgresBlockReader } from '../../../src/score-log/blocks/block-store.ts'
-import { timeOfRequestId } from '../../../src/score-log/blocks/request-id-column.ts'
-import { PostgresBlockTables } from '../../../src/score-log/blocks/upkeep/block-tables.ts'
-import { Drain } from '../../../src/score-log/drain/drain.ts'
-import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
-import type { ModelSource } from '../../../src/score-log/record/model-source.ts'
-import { readRecordV3 } from '../../../src/score-log/record/record-v3.ts'
-import { readRecordV4 } from '../../../src/score-log/record/record-v4.ts'
-import { servedOf } from '../../../src/score-log/record/served.ts'
-import { PostgresLogTables } from '../../../src/score-log/retention/partitions.ts'
-import { scanFrames } from '../../../src/score-log/spool/frames.ts'
+import { openBlock } from '../../../src/log/blocks/block-decoder.ts'
+import { BlockReader } from '../../../src/log/blocks/block-store.ts'
+import { timeOfRequestId } from '../../../src/log/blocks/request-id-column.ts'
+import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
+import { ScoreLogStore } from '../../../src/log/drain/store.ts'
+import type { ModelSource } from '../../../src/log/record/model-source.ts'
+import { readRecordV4 } from '../../../src/log/record/record-v4.ts'
+import { LogTables } from '../../../src/log/retention/partitions.ts'
+import { type Database, type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
+import { growSums } from '../../support/score-log/grown-sums.ts'
 import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
 import {
   type PayloadOrder,
   recordPayload,
   testModel,
 } from '../../support/score-log/record-payloads.ts'
-import { log, newSpoolDir, openSpool } from '../../support/score-log/spools.ts'
 import { backends } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
-const FIXTURES = join(import.meta.dirname, '../../fixtures/score-log')
 const HOUR_MS = 3_600_000
 /** Within the last two days, at the end of an hour. */
 const START = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 3 * HOUR_MS + HOUR_MS - 5_000
@@ -37,14 +29,14 @@ const SOURCE: ModelSource = { compiled: async () => new Map([['mod_1', CARD.mode
 
 function logged(number: number, order: Partial<PayloadOrder> = {}) {
   const applicant = APPLICANTS[number % APPLICANTS.length] ?? {}
-  const rows = [{ id: null, results: [CARD.resultOf(applicant)] }]
+  const rows = [{ id: null, results: [CARD.makeResult(applicant)] }]
   const scoredAtMs = START + 100 * number
   const facts = { scoredAtMs, deploymentId: `dep_${number % 2}`, models: [CARD], rows }
-  return { record: readRecordV4(recordPayload({ ...facts, ...order })), served: null }
+  return readRecordV4(recordPayload({ ...facts, ...order }))
 }
 /** Ten seconds around the end of an hour. */
 const ALL = Array.from({ length: 100 }, (_, number) => logged(number))
-const IDS = ALL.map(({ record }) => record.requestId)
+const IDS = ALL.map(({ requestId }) => requestId)
 
 describe.each(backends)('on $name', (backend) => {
   async function open(): Promise<DatabaseHandle> {
@@ -60,7 +52,7 @@ describe.each(backends)('on $name', (backend) => {
   /** Stores the requests in blocks of five. */
   async function filled(): Promise<Database> {
     const { db } = await open()
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const store = new ScoreLogStore(db, SOURCE)
     for (let at = 0; at < ALL.length; at += 5) await store.append(ALL.slice(at, at + 5))
     return db
   }
@@ -73,9 +65,9 @@ describe.each(backends)('on $name', (backend) => {
     )
 
   async function blocks(db: Database) {
-    return rowsOf<{ records: number; superseded: boolean; summed: boolean }>(
+    return queryRows<{ records: number; superseded: boolean }>(
       db,
-      sql`select records, superseded_at is not null as superseded, is_summed as summed
+      sql`select records, superseded_at is not null as superseded
         from score_blocks order by first_at`,
     )
   }
@@ -84,9 +76,9 @@ describe.each(backends)('on $name', (backend) => {
     const db = await filled()
     const before = await allRollups(db)
     expect(before.map((rollup) => rollup?.resultCount)).toEqual([50, 50, 50, 50, 50, 50])
-    const tables = new PostgresBlockTables(db, SOURCE)
+    const tables = new BlockTables(db, SOURCE)
     expect(await tables.rollUp()).toBe(20)
-    const rows = await rowsOf(db, sql`select 1 from score_rollups where writer = 'blocks'`)
+    const rows = await queryRows(db, sql`select 1 from score_rollups`)
     expect(rows.length).toBeGreaterThan(5)
     const equal = (rollup: (typeof before)[number]) => ({
       ...rollup,
@@ -97,7 +89,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await allRollups(db)).toEqual(before.map(equal))
     // Something late, in minutes, hours and days that are summed already.
     const late = [0, 1, 2, 3].map((number) => logged(number))
-    await new PostgresScoreLogStore(db, 'a', SOURCE).append(late)
+    await new ScoreLogStore(db, SOURCE).append(late)
     expect((await rollupOver(db, 'hour', 'dep_0'))?.requestCount).toBe(52)
     expect(await tables.rollUp()).toBe(1)
     expect((await rollupOver(db, 'hour', 'dep_0'))?.requestCount).toBe(52)
@@ -107,13 +99,10 @@ describe.each(backends)('on $name', (backend) => {
   test('blocks with large sums are rolled up a few at a time, and one block always', async () => {
     const db = await filled()
     const before = await allRollups(db)
-    const tables = new PostgresBlockTables(db, SOURCE)
-    // What follows the sums of a block is not read.
-    await db.execute(sql`update score_sums
-      set sums = sums || decode(repeat('00', 1200000), 'hex')`)
+    const tables = new BlockTables(db, SOURCE)
+    await growSums(db, 1_200_000)
     expect(await tables.rollUp()).toBe(3)
-    await db.execute(sql`update score_sums
-      set sums = sums || decode(repeat('00', 3200000), 'hex')`)
+    await growSums(db, 3_200_000)
     for (let rest = 17; rest > 0; rest--) expect(await tables.rollUp()).toBe(1)
     expect(await tables.rollUp()).toBe(0)
     expect((await allRollups(db)).map((rollup) => rollup?.resultCount)).toEqual(
@@ -121,37 +110,19 @@ describe.each(backends)('on $name', (backend) => {
     )
   })
 
-  // They drain beside new replicas while the service is upgraded.
-  test('sums that replicas of an older version left in their blocks are rolled up once', async () => {
-    const db = await filled()
-    const tables = new PostgresBlockTables(db, SOURCE)
-    await tables.rollUp()
-    await db.execute(sql`delete from score_rollups`)
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
-    await store.append([0, 2, 4].map((number) => logged(number)))
-    await db.execute(sql`with taken as (delete from score_sums returning *)
-      update score_blocks as older set is_summed = false, sums = taken.sums from taken
-      where (older.first_at, older.block_id) = (taken.first_at, taken.block_id)`)
-    expect(await rollupOver(db, 'day', 'dep_0')).toBe(null)
-    expect(await tables.rollUp()).toBe(0)
-    expect(await tables.rollUpOlder()).toBe(1)
-    expect(await tables.rollUpOlder()).toBe(0)
-    expect((await rollupOver(db, 'day', 'dep_0'))?.requestCount).toBe(3)
-  })
-
   test('a batch over the end of an hour becomes two blocks', async () => {
     const { db } = await open()
-    await new PostgresScoreLogStore(db, 'a', SOURCE).append(ALL)
+    await new ScoreLogStore(db, SOURCE).append(ALL)
     expect((await blocks(db)).map(({ records }) => records)).toEqual([50, 50])
     expect(await loggedIds(db)).toEqual(IDS)
   })
 
   test('small blocks of an hour that is over become one, which a reader notices in nothing', async () => {
     const db = await filled()
-    const tables = new PostgresBlockTables(db, SOURCE)
+    const tables = new BlockTables(db, SOURCE)
     // Not before their hours are over.
     expect(await tables.merge(START)).toBe(0)
-    const reader = new PostgresBlockReader(db)
+    const reader = new BlockReader(db)
     const query = { fromMs: START, toMs: START + HOUR_MS, order: 'oldest' } as const
     const met: string[] = []
     let merged = 0
@@ -164,8 +135,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(met).toEqual(IDS)
     expect(await loggedIds(db)).toEqual(IDS)
     expect((await blocks(db)).filter(({ superseded }) => !superseded)).toEqual([
-      { records: 50, superseded: false, summed: true },
-      { records: 50, superseded: false, summed: true },
+      { records: 50, superseded: false },
+      { records: 50, superseded: false },
     ])
     await tables.dropSuperseded(Date.now() + 2 * HOUR_MS)
     expect((await blocks(db)).length).toBe(22)
@@ -180,9 +151,9 @@ describe.each(backends)('on $name', (backend) => {
   // A report over half of the log looks like one over all of it.
   test('a reader that is overtaken by a merge fails, and one overtaken by the retention ends', async () => {
     const db = await filled()
-    const tables = new PostgresBlockTables(db, SOURCE)
+    const tables = new BlockTables(db, SOURCE)
     await tables.rollUp()
-    const reader = new PostgresBlockReader(db)
+    const reader = new BlockReader(db)
     const query = { fromMs: START, toMs: START + HOUR_MS, order: 'oldest' } as const
     const slow = reader.blocksIn(query)[Symbol.asyncIterator]()
     await slow.next()
@@ -196,13 +167,14 @@ describe.each(backends)('on $name', (backend) => {
       message: 'the log was rewritten while it was read: read this period again',
     })
     const day = Math.floor(START / (24 * HOUR_MS)) * 24 * HOUR_MS
-    const log = new PostgresLogTables(db)
+    const log = new LogTables(db)
     await log.makePartitions([day, day + 24 * HOUR_MS])
     const scoredAtMs = day + 1_000
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const store = new ScoreLogStore(db, SOURCE)
     for (let number = 0; number < 10; number++) {
       await store.append([logged(number, { scoredAtMs: scoredAtMs + number })])
     }
+    await db.execute(sql`update score_blocks set drained_at = drained_at - interval '25 hours'`)
     let left = 0
     for await (const _ of reader.blocksIn({ ...query, fromMs: day, toMs: day + 5_000 })) {
       if (left++ === 0) await log.dropBefore(day + 24 * HOUR_MS)
@@ -212,17 +184,17 @@ describe.each(backends)('on $name', (backend) => {
 
   test('a block of many applicants is not merged, and those around it are', async () => {
     const { db } = await open()
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
-    const row = { id: null, results: [CARD.resultOf(APPLICANTS[0] ?? {})] }
+    const store = new ScoreLogStore(db, SOURCE)
+    const row = { id: null, results: [CARD.makeResult(APPLICANTS[0] ?? {})] }
     const many = Array.from({ length: 16_384 }, () => row)
     for (const rows of [[row], many, [row], many.slice(1), many.slice(1), many.slice(1)]) {
       await store.append([logged(0, { rows, isBatch: rows.length > 1 })])
     }
-    const tables = new PostgresBlockTables(db, SOURCE)
+    const tables = new BlockTables(db, SOURCE)
     await tables.rollUp()
     expect(await tables.merge(Date.now())).toBe(5)
     expect(await tables.merge(Date.now())).toBe(0)
-    const rows = await rowsOf(
+    const rows = await queryRows(
       db,
       sql`select applicants from score_blocks
       where superseded_at is null order by applicants`,
@@ -233,7 +205,7 @@ describe.each(backends)('on $name', (backend) => {
   test('a block whose model is unknown stays as it is, and others are merged', async () => {
     const db = await filled()
     const none: ModelSource = { compiled: async () => new Map() }
-    const tables = new PostgresBlockTables(db, none)
+    const tables = new BlockTables(db, none)
     await tables.rollUp()
     await expect(tables.merge(Date.now())).rejects.toThrow('is not in the database')
     await expect(tables.merge(Date.now())).rejects.toThrow('is not in the database')
@@ -243,7 +215,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('a request id leads to few blocks, one of which holds the request', async () => {
     const db = await filled()
-    const reader = new PostgresBlockReader(db)
+    const reader = new BlockReader(db)
     for (const requestId of [IDS[0], IDS[49], IDS[50], IDS[99]]) {
       if (requestId === undefined) throw new Error('no such request')
       const met: number[] = []
@@ -257,14 +229,14 @@ describe.each(backends)('on $name', (backend) => {
 
   test('blocks are chosen by deployment, reference and time, oldest or newest first', async () => {
     const { db } = await open()
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const store = new ScoreLogStore(db, SOURCE)
     for (let at = 0; at < 40; at++) {
       const reference = at % 10 === 3 ? `loan-${at}` : ''
       await store.append([logged(at, { reference, deploymentId: `dep_${at % 4}` })])
     }
-    const reader = new PostgresBlockReader(db)
+    const reader = new BlockReader(db)
     const all = { fromMs: START, toMs: START + HOUR_MS } as const
-    const timesOf = async (query: Partial<Parameters<typeof reader.blocksIn>[0]>) => {
+    const readTimes = async (query: Partial<Parameters<typeof reader.blocksIn>[0]>) => {
       const times: number[] = []
       for await (const { firstAtMs } of reader.blocksIn({ ...all, order: 'oldest', ...query })) {
         times.push((firstAtMs - START) / 100)
@@ -272,16 +244,16 @@ describe.each(backends)('on $name', (backend) => {
       return times
     }
     const rising = Array.from({ length: 40 }, (_, number) => number)
-    expect(await timesOf({})).toEqual(rising)
-    expect(await timesOf({ order: 'newest' })).toEqual(rising.toReversed())
-    expect(await timesOf({ deploymentId: 'dep_1' })).toEqual(rising.filter((n) => n % 4 === 1))
-    expect(await timesOf({ fromMs: START + 500, toMs: START + 701 })).toEqual([5, 6, 7])
-    expect(await timesOf({ fromMs: -Infinity, toMs: Infinity })).toEqual(rising)
+    expect(await readTimes({})).toEqual(rising)
+    expect(await readTimes({ order: 'newest' })).toEqual(rising.toReversed())
+    expect(await readTimes({ deploymentId: 'dep_1' })).toEqual(rising.filter((n) => n % 4 === 1))
+    expect(await readTimes({ fromMs: START + 500, toMs: START + 701 })).toEqual([5, 6, 7])
+    expect(await readTimes({ fromMs: -Infinity, toMs: Infinity })).toEqual(rising)
     const reference = { teamId: 'team_1', reference: 'loan-13' }
-    const found = await timesOf({ reference })
+    const found = await readTimes({ reference })
     expect(found).toContain(13)
     expect(found.length).toBeLessThanOrEqual(2)
-    expect(await timesOf({ reference: { ...reference, teamId: 'team_2' } })).not.toContain(13)
+    expect(await readTimes({ reference: { ...reference, teamId: 'team_2' } })).not.toContain(13)
   })
 
   // A log of two years is read in windows: a day between two of them must be in one of them.
@@ -290,16 +262,16 @@ describe.each(backends)('on $name', (backend) => {
     const dayMs = 24 * HOUR_MS
     const today = Math.floor(START / dayMs) * dayMs
     const days = [0, 1, 2, 3, 4, 7, 8, 31, 32, 33, 64, 65, 400, 760]
-    await new PostgresLogTables(db).makePartitions(
+    await new LogTables(db).makePartitions(
       days.filter((day) => day !== 32 && day !== 400).map((day) => today - day * dayMs),
     )
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const store = new ScoreLogStore(db, SOURCE)
     for (const day of days) {
       await store.append([logged(1, { scoredAtMs: today - day * dayMs })])
       await store.append([logged(1, { scoredAtMs: today - day * dayMs + dayMs - 1 })])
     }
-    const reader = new PostgresBlockReader(db)
-    const daysOf = async (order: 'oldest' | 'newest', fromMs = -Infinity, toMs = Infinity) => {
+    const reader = new BlockReader(db)
+    const listDays = async (order: 'oldest' | 'newest', fromMs = -Infinity, toMs = Infinity) => {
       const found: number[] = []
       for await (const { firstAtMs } of reader.blocksIn({ fromMs, toMs, order })) {
         found.push(Math.floor((today + dayMs - 1 - firstAtMs) / dayMs))
@@ -307,18 +279,18 @@ describe.each(backends)('on $name', (backend) => {
       return found
     }
     const twice = days.flatMap((day) => [day, day])
-    expect(await daysOf('newest')).toEqual(twice)
-    expect(await daysOf('oldest')).toEqual(twice.toReversed())
+    expect(await listDays('newest')).toEqual(twice)
+    expect(await listDays('oldest')).toEqual(twice.toReversed())
     const [fromMs, toMs] = [today - 70 * dayMs, today - 2 * dayMs]
     const within = twice.filter((day) => day > 2 && day < 70)
-    expect(await daysOf('newest', fromMs, toMs)).toEqual(within)
-    expect(await daysOf('oldest', fromMs, toMs)).toEqual(within.toReversed())
+    expect(await listDays('newest', fromMs, toMs)).toEqual(within)
+    expect(await listDays('oldest', fromMs, toMs)).toEqual(within.toReversed())
   })
 
   test('a batch is stored once, whoever sends it, and only from where the database is', async () => {
     const { db } = await open()
-    const one = new PostgresScoreLogStore(db, 'a', SOURCE)
-    const other = new PostgresScoreLogStore(db, 'b', SOURCE)
+    const one = new ScoreLogStore(db, SOURCE)
+    const other = new ScoreLogStore(db, SOURCE)
     const at = (offset: number) => ({ segment: offset === 0 ? 0 : 1, offset })
     const move = (from: number, to: number) => ({ spoolId: 's', from: at(from), to: at(to) })
     const [first, second] = [ALL.slice(0, 10), ALL.slice(10, 20)]
@@ -339,53 +311,9 @@ describe.each(backends)('on $name', (backend) => {
     )
   })
 
-  test('a spool of the version before is drained into rows, and what comes after into blocks', async () => {
-    const { db } = await open()
-    const directory = newSpoolDir()
-    const old = join(directory.path, '000-old')
-    mkdirSync(old, { recursive: true })
-    const frames = readFileSync(join(FIXTURES, 'records-v3.bin'))
-    writeFileSync(join(old, '00000001.seg'), frames)
-    const expected: { requestId: string }[] = JSON.parse(
-      readFileSync(join(FIXTURES, 'records-v3.json'), 'utf8'),
-    )
-    // The process before was killed after some of them were stored.
-    const [first] = scanFrames(frames, frames.length).payloads
-    const record = readRecordV3(frames.subarray(first?.start, first?.end))
-    await new PostgresScoreLogStore(db, 'old').append([{ record, served: servedOf(record) }])
-    const spool = await openSpool(directory.path)
-    onTestFinished(async () => {
-      await spool.close()
-      directory.remove()
-    })
-    await log(spool, 'req_new')
-    const drain = new Drain({
-      spool,
-      store: new PostgresScoreLogStore(db, 'new', SOURCE),
-      thread: null,
-      clock: systemClock,
-      log: { failing: () => undefined, recovered: () => undefined, quarantine: () => undefined },
-      gatherMs: 0,
-      batchRecordsMax: 100,
-      batchBytesMax: 1e6,
-    })
-    drain.start()
-    await drain.close(10_000)
-    expect(spool.stats.records).toBe(0)
-    const wanted = [...expected.map(({ requestId }) => requestId), 'req_new']
-    expect((await loggedIds(db)).toSorted()).toEqual(wanted.toSorted())
-    const [rows] = await rowsOf<{ count: number }>(
-      db,
-      sql`select count(*)::integer as count from score_log`,
-    )
-    expect(rows?.count).toBe(expected.length)
-    expect((await blocks(db)).map(({ records }) => records)).toEqual([1])
-    expect(drain.stats).toMatchObject({ drainedRecords: 5, replayedRecords: 1 })
-  })
-
   test('records that are only tried leave nothing', async () => {
     const { db } = await open()
-    await new PostgresScoreLogStore(db, 'a', SOURCE).probe(ALL.slice(0, 5))
+    await new ScoreLogStore(db, SOURCE).probe(ALL.slice(0, 5))
     expect(await loggedIds(db)).toEqual([])
   })
 })

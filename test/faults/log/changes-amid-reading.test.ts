@@ -1,13 +1,13 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { openBlock } from '../../../src/log/blocks/block-decoder.ts'
+import { BlockReader } from '../../../src/log/blocks/block-store.ts'
+import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
+import { ScoreLogStore } from '../../../src/log/drain/store.ts'
+import type { ModelSource } from '../../../src/log/record/model-source.ts'
+import { readRecordV4 } from '../../../src/log/record/record-v4.ts'
 import type { Database } from '../../../src/platform/db/client.ts'
 import { newId } from '../../../src/platform/ids/ids.ts'
-import { openBlock } from '../../../src/score-log/blocks/block-decoder.ts'
-import { PostgresBlockReader } from '../../../src/score-log/blocks/block-store.ts'
-import { PostgresBlockTables } from '../../../src/score-log/blocks/upkeep/block-tables.ts'
-import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
-import type { ModelSource } from '../../../src/score-log/record/model-source.ts'
-import { readRecordV4 } from '../../../src/score-log/record/record-v4.ts'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
 import { recordPayload, testModel } from '../../support/score-log/record-payloads.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -19,12 +19,10 @@ const START = (Math.floor(Date.now() / HOUR_MS) - 3) * HOUR_MS + 600_000
 const CARD = testModel(sampleSpec(), 'mod_1')
 const SOURCE: ModelSource = { compiled: async () => new Map([['mod_1', CARD.model]]) }
 const [SAMPLE] = sampleApplicants()
-const ROWS = [{ id: null, results: [CARD.resultOf(SAMPLE?.applicant ?? {})] }]
+const ROWS = [{ id: null, results: [CARD.makeResult(SAMPLE?.applicant ?? {})] }]
 
-const logged = (scoredAtMs: number, requestId = newId('req_', scoredAtMs)) => ({
-  record: readRecordV4(recordPayload({ models: [CARD], rows: ROWS, scoredAtMs, requestId })),
-  served: null,
-})
+const logged = (scoredAtMs: number, requestId = newId('req_', scoredAtMs)) =>
+  readRecordV4(recordPayload({ models: [CARD], rows: ROWS, scoredAtMs, requestId }))
 
 /** A database that does something after its first statement. */
 function interrupted(db: Database, meanwhile: () => Promise<unknown>): Database {
@@ -58,13 +56,13 @@ describe.each(backends)('on $name', (backend) => {
   test('a request is found while a merge moves it to a block of another time', async () => {
     const db = await open()
     const requestId = newId('req_', START)
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const store = new ScoreLogStore(db, SOURCE)
     await store.append([logged(START - 1_000)])
     await store.append([logged(START + 8_000, requestId)])
-    const tables = new PostgresBlockTables(db, SOURCE)
+    const tables = new BlockTables(db, SOURCE)
     await tables.rollUp()
     const merged: number[] = []
-    const reader = new PostgresBlockReader(
+    const reader = new BlockReader(
       interrupted(db, async () => merged.push(await tables.merge(Date.now()))),
     )
     const found: number[] = []
@@ -79,9 +77,9 @@ describe.each(backends)('on $name', (backend) => {
     'a day that retention removes amid a scan is told where the whole is wanted (%s)',
     async (isWhole) => {
       const db = await open()
-      const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+      const store = new ScoreLogStore(db, SOURCE)
       for (let block = 0; block < 6; block++) await store.append([logged(START + block)])
-      const reader = new PostgresBlockReader(db)
+      const reader = new BlockReader(db)
       const range = { fromMs: START, toMs: START + HOUR_MS, order: 'oldest', isWhole } as const
       const read = async () => {
         let blocks = 0

@@ -1,17 +1,15 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Database, type DatabaseHandle, rowsOf } from '../../../src/platform/db/client.ts'
-import { type BlockReader, PostgresBlockReader } from '../../../src/score-log/blocks/block-store.ts'
-import { PostgresBlockTables } from '../../../src/score-log/blocks/upkeep/block-tables.ts'
-import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
-import { ErasedPlaces, LogEraser } from '../../../src/score-log/erasure/eraser.ts'
-import { PostgresErasureStore } from '../../../src/score-log/erasure/erasure-store.ts'
-import { PostgresFirstFormStore } from '../../../src/score-log/reading/first-form-store.ts'
-import { LogBlocks } from '../../../src/score-log/reading/log-blocks.ts'
-import { LogReader } from '../../../src/score-log/reading/log-reader.ts'
-import { LogRows } from '../../../src/score-log/reading/log-rows.ts'
-import type { ModelSource } from '../../../src/score-log/record/model-source.ts'
-import { readRecordV4 } from '../../../src/score-log/record/record-v4.ts'
+import { BlockReader } from '../../../src/log/blocks/block-store.ts'
+import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
+import { ScoreLogStore } from '../../../src/log/drain/store.ts'
+import { ErasedPlaces, LogEraser } from '../../../src/log/erasure/eraser.ts'
+import { ErasureStore } from '../../../src/log/erasure/erasure-store.ts'
+import { LogReader } from '../../../src/log/reading/log-reader.ts'
+import type { ModelSource } from '../../../src/log/record/model-source.ts'
+import { readRecordV4 } from '../../../src/log/record/record-v4.ts'
+import { type Database, type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
+import { changed } from '../../support/archive/faults.ts'
 import { sampleSpec } from '../../support/cards/cards.ts'
 import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
 import {
@@ -19,7 +17,6 @@ import {
   recordPayload,
   testModel,
 } from '../../support/score-log/record-payloads.ts'
-import { loggedRecord } from '../../support/score-log/records.ts'
 import { backends } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
@@ -34,14 +31,14 @@ const ERASURE = { teamId: 'team_1', reference: 'A-1', untilMs: START + HOUR_MS }
 
 /** A single request that was scored so many milliseconds after the start of the hour. */
 function logged(at: number, order: Partial<PayloadOrder> = {}) {
-  const rows = [{ id: null, results: [CARD.resultOf({})] }]
+  const rows = [{ id: null, results: [CARD.makeResult({})] }]
   const payload = recordPayload({ models: [CARD], rows, scoredAtMs: START + at, ...order })
-  return { record: readRecordV4(payload), served: null }
+  return readRecordV4(payload)
 }
 
 /** A batch of applicants with these ids. */
 function batch(at: number, ids: readonly (string | number | null)[]) {
-  const rows = ids.map((id) => ({ id, results: [CARD.resultOf({})] }))
+  const rows = ids.map((id) => ({ id, results: [CARD.makeResult({})] }))
   return logged(at, { rows, isBatch: true })
 }
 
@@ -49,19 +46,7 @@ function batch(at: number, ids: readonly (string | number | null)[]) {
 const ALL = Array.from({ length: 40 }, (_, n) =>
   logged(n, { reference: n % 10 === 3 ? 'A-1' : `B-${n}`, deploymentId: `dep_${n % 2}` }),
 )
-const IDS = ALL.map(({ record }) => record.requestId)
-
-/** What leads an erasure to rows of the first form. */
-async function insertDeployment(db: Database): Promise<void> {
-  await db.execute(sql`insert into teams (id, name, created_at) values ('team_1', 'a team', now())`)
-  await db.execute(sql`insert into models (id, team_id, name, version, spec_version, environment,
-      status, spec, deployed_by, created_at, updated_at)
-    values ('mod_1', 'team_1', 'a card', '1', '1', 'production', 'active', '{}', 'user_1', now(),
-      now())`)
-  await db.execute(sql`insert into deployments (id, team_id, name, environment, is_active,
-      champion_model_id, shadow_mode, cache_version, created_at, updated_at)
-    values ('dep_1', 'team_1', 'a card', 'production', true, 'mod_1', false, 1, now(), now())`)
-}
+const IDS = ALL.map(({ requestId }) => requestId)
 
 describe.each(backends)('on $name', (backend) => {
   async function open(): Promise<DatabaseHandle> {
@@ -77,20 +62,19 @@ describe.each(backends)('on $name', (backend) => {
   /** A log of four blocks. */
   async function filled(): Promise<Database> {
     const { db } = await open()
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const store = new ScoreLogStore(db, SOURCE)
     for (let at = 0; at < ALL.length; at += 10) await store.append(ALL.slice(at, at + 10))
     return db
   }
 
   async function erase(
     db: Database,
-    blocks: BlockReader = new PostgresBlockReader(db),
+    blocks: BlockReader = new BlockReader(db),
     reference = ERASURE.reference,
   ) {
-    const rows = new PostgresFirstFormStore(db)
-    const store = new PostgresErasureStore(db)
+    const store = new ErasureStore(db)
     const erased = new ErasedPlaces()
-    await new LogEraser({ blocks, rows, models: SOURCE, store, archive: NO_ARCHIVE }).erase(
+    await new LogEraser({ blocks, models: SOURCE, store, archive: NO_ARCHIVE }).erase(
       { ...ERASURE, reference },
       erased,
     )
@@ -99,8 +83,7 @@ describe.each(backends)('on $name', (backend) => {
 
   /** References and record ids in the order of the log, and how many a search finds. */
   async function referencesIn(db: Database, teamId = 'team_1') {
-    const blocks = new LogBlocks({ blocks: new PostgresBlockReader(db), models: SOURCE })
-    const reader = new LogReader([blocks, new LogRows(new PostgresFirstFormStore(db))])
+    const reader = new LogReader({ blocks: new BlockReader(db), models: SOURCE })
     const query = { teamId, deploymentId: null, fromMs: -Infinity, toMs: Infinity }
     const references: unknown[] = []
     for await (const portion of reader.scan(query)) {
@@ -112,9 +95,7 @@ describe.each(backends)('on $name', (backend) => {
     for await (const _ of reader.search({ ...query, reference: 'A-1', before: null })) found++
     return { references, found }
   }
-  const REFERENCES = ALL.map(({ record: { reference } }) =>
-    reference === 'A-1' ? null : reference,
-  )
+  const REFERENCES = ALL.map(({ reference }) => (reference === 'A-1' ? null : reference))
 
   test('blocks lose the reference, and every figure stays', async () => {
     const db = await filled()
@@ -124,7 +105,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(await referencesIn(db)).toEqual({ references: REFERENCES, found: 0 })
     expect(await loggedIds(db)).toEqual(IDS)
     expect(await rollupOver(db, 'day', 'dep_1')).toEqual(figures)
-    const tables = new PostgresBlockTables(db, SOURCE)
+    const tables = new BlockTables(db, SOURCE)
     expect(await tables.rollUp()).toBe(4)
     expect((await rollupOver(db, 'day', 'dep_1'))?.resultCount).toBe(20)
     expect(await erase(db)).toEqual({ places: 0, requests: 0 })
@@ -132,7 +113,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('an erasure leaves a rolled up block rolled up', async () => {
     const db = await filled()
-    const tables = new PostgresBlockTables(db, SOURCE)
+    const tables = new BlockTables(db, SOURCE)
     await tables.rollUp()
     const figures = await rollupOver(db, 'hour', 'dep_1')
     await erase(db)
@@ -140,38 +121,22 @@ describe.each(backends)('on $name', (backend) => {
     expect(await rollupOver(db, 'hour', 'dep_1')).toEqual(figures)
   })
 
-  test('batches of both forms lose the record ids, those of other teams do not', async () => {
+  test('batches lose the record ids, those of other teams do not', async () => {
     const { db } = await open()
-    await insertDeployment(db)
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
-    const older = (at: number, recordIds: (string | number | null)[]) =>
-      loggedRecord({
-        scoredAtMs: START - HOUR_MS + at,
-        isBatch: true,
-        recordIds,
-        scores: [recordIds.map((_, n) => n)],
-      })
-    await store.append([older(0, ['A-1', 'A-11', 'A-1']), older(1, [7, null])])
-    await store.append([batch(0, ['A-1', 8, null]), batch(1, ['A-2'])])
-    await store.append([logged(2, { reference: 'A-1', teamId: 'team_2' })])
+    const store = new ScoreLogStore(db, SOURCE)
+    await store.append([batch(0, ['A-1', 'A-11', 'A-1']), batch(1, [7, null]), batch(2, ['A-2'])])
+    await store.append([logged(3, { reference: 'A-1', teamId: 'team_2' })])
     const figures = await rollupOver(db, 'day', 'dep_1')
-    expect(await erase(db)).toEqual({ places: 3, requests: 2 })
-    const references = [[null, 'A-11', null], [7, null], [null, 8, null], ['A-2']]
+    expect(await erase(db)).toEqual({ places: 2, requests: 1 })
+    const references = [[null, 'A-11', null], [7, null], ['A-2']]
     expect(await referencesIn(db)).toEqual({ references, found: 0 })
     expect(await referencesIn(db, 'team_2')).toEqual({ references: ['A-1'], found: 1 })
     expect(await rollupOver(db, 'day', 'dep_1')).toEqual(figures)
 
-    // What other replicas drain afterwards, of either form.
-    const late = new PostgresScoreLogStore(db, 'b', SOURCE)
-    await late.append([older(2, ['A-1', 9])])
-    await late.append([batch(3, ['A-1', 9]), logged(4, { reference: 'A-1' })])
-    expect((await referencesIn(db)).references).toEqual([
-      ...references.slice(0, 2),
-      [null, 9],
-      ...references.slice(2),
-      [null, 9],
-      null,
-    ])
+    // What other replicas drain afterwards.
+    const late = new ScoreLogStore(db, SOURCE)
+    await late.append([batch(4, ['A-1', 9]), logged(5, { reference: 'A-1' })])
+    expect((await referencesIn(db)).references).toEqual([...references, [null, 9], null])
     // A request that is scored after the erasure may have the same reference.
     await late.append([logged(HOUR_MS + 1, { reference: 'A-1' })])
     expect((await referencesIn(db)).found).toBe(1)
@@ -180,7 +145,7 @@ describe.each(backends)('on $name', (backend) => {
   test('erasures of one block at the same time do not undo each other', async () => {
     const db = await filled()
     const references = ['A-1', 'B-4', 'B-5', 'B-6']
-    const erasures = references.map((one) => erase(db, new PostgresBlockReader(db), one))
+    const erasures = references.map((one) => erase(db, new BlockReader(db), one))
     const counts = (await Promise.all(erasures)).map(({ places }) => places)
     expect(counts).toEqual([4, 1, 1, 1])
     const left = REFERENCES.map((one) => (references.includes(one ?? '') ? null : one))
@@ -190,23 +155,22 @@ describe.each(backends)('on $name', (backend) => {
   // The merge copies a block that the erasure has listed, but not changed yet.
   test('a merge amid an erasure does not save the reference', async () => {
     const db = await filled()
-    const tables = new PostgresBlockTables(db, SOURCE)
+    const tables = new BlockTables(db, SOURCE)
     await tables.rollUp()
-    const inner = new PostgresBlockReader(db)
+    const inner = new BlockReader(db)
     let merged = 0
-    const blocks: BlockReader = {
-      blocksAt: (idMs) => inner.blocksAt(idMs),
+    const blocks = changed<BlockReader>(inner, {
       async *blocksIn(query) {
         for await (const block of inner.blocksIn(query)) {
           if (merged === 0) merged = await tables.merge(Date.now())
           yield block
         }
       },
-    }
+    })
     expect(await erase(db, blocks)).toEqual({ places: 4, requests: 4 })
     expect(merged).toBe(4)
     expect(await referencesIn(db)).toEqual({ references: REFERENCES, found: 0 })
-    const [stored] = await rowsOf<{ blocks: number }>(
+    const [stored] = await queryRows<{ blocks: number }>(
       db,
       sql`select count(*)::integer as blocks from score_blocks`,
     )
@@ -223,7 +187,7 @@ describe.each(backends)('on $name', (backend) => {
         return MODELS
       },
     }
-    const tables = new PostgresBlockTables(db, source)
+    const tables = new BlockTables(db, source)
     await tables.rollUp()
     expect(await tables.merge(Date.now())).toBe(0)
     expect(erased).toEqual({ places: 4, requests: 4 })
@@ -241,7 +205,7 @@ describe.each(backends)('on $name', (backend) => {
         return MODELS
       },
     }
-    await new PostgresScoreLogStore(db, 'a', source).append(ALL)
+    await new ScoreLogStore(db, source).append(ALL)
     expect(erased).toEqual({ places: 0, requests: 0 })
     expect(await referencesIn(db)).toEqual({ references: REFERENCES, found: 0 })
     expect(await loggedIds(db)).toEqual(IDS)
@@ -249,7 +213,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('batches that are stored while a reference is erased do not keep it', async () => {
     const { db } = await open()
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const store = new ScoreLogStore(db, SOURCE)
     const drain = async () => {
       for (let at = 0; at < ALL.length; at++) {
         const segment = at === 0 ? 0 : 1

@@ -100,7 +100,7 @@ describe.each(['process', 'disk'])('in mode %s', (durability) => {
     const report = await fill(['sh', '-c', limited, 'sh', ...command])
     expect(report).toMatchObject(DRAINED_WELL)
     expect(report.refused.length).toBe(100)
-  }, 120_000)
+  })
 
   test.skipIf(!CAN_MOUNT)(
     'a small disk that was full takes scores again once it is drained',
@@ -119,6 +119,5 @@ describe.each(['process', 'disk'])('in mode %s', (durability) => {
       // More than fits at once, by what was drained in between.
       expect(report.answered.length).toBeGreaterThan(2_000)
     },
-    120_000,
   )
 })

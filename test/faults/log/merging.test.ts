@@ -4,12 +4,12 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Database, rowsOf } from '../../../src/platform/db/client.ts'
-import { PostgresScoreLogStore } from '../../../src/score-log/drain/store.ts'
-import type { ModelSource } from '../../../src/score-log/record/model-source.ts'
-import { readRecordV4 } from '../../../src/score-log/record/record-v4.ts'
+import { ScoreLogStore } from '../../../src/log/drain/store.ts'
+import type { ModelSource } from '../../../src/log/record/model-source.ts'
+import { readRecordV4 } from '../../../src/log/record/record-v4.ts'
+import { type Database, queryRows } from '../../../src/platform/db/client.ts'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
-import { figuresOf, printFigures, resultsInRollups } from '../../support/expect/reconciliation.ts'
+import { printFigures, readFigures, resultsInRollups } from '../../support/expect/reconciliation.ts'
 import { loggedFacts } from '../../support/score-log/log-rows.ts'
 import { recordPayload, testModel } from '../../support/score-log/record-payloads.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
@@ -39,16 +39,16 @@ function fill(database: Place): Promise<Map<string, number>> {
         status, spec, deployed_by, created_at, updated_at)
       values ('mod_1', 'team_1', 'a card', '1', '1', 'production', 'active',
         ${JSON.stringify(sampleSpec())}::text::json, 'user_1', now(), now())`)
-    const store = new PostgresScoreLogStore(db, 'a', SOURCE)
+    const store = new ScoreLogStore(db, SOURCE)
     const stored = new Map<string, number>()
     for (let block = 0; block < HOURS * BLOCKS_AN_HOUR; block++) {
       const records = Array.from({ length: RECORDS_A_BLOCK }, (_, place) => {
         const applicant = APPLICANTS[(block + place) % APPLICANTS.length] ?? {}
-        const rows = [{ id: null, results: [CARD.resultOf(applicant)] }]
+        const rows = [{ id: null, results: [CARD.makeResult(applicant)] }]
         const scoredAtMs = START + (block % HOURS) * HOUR_MS + 1_000 * block + place
         return readRecordV4(recordPayload({ models: [CARD], rows, scoredAtMs }))
       })
-      await store.append(records.map((record) => ({ record, served: null })))
+      await store.append(records)
       for (const { requestId } of records) stored.set(requestId, 1)
     }
     return stored
@@ -87,7 +87,7 @@ describe.each(backends)('on $name', (backend) => {
       await setTimeout((killed * 7) % 20)
       await kill(merger)
       await withDatabase(database, async (db) => {
-        const figures = figuresOf(stored, await loggedFacts(db))
+        const figures = readFigures(stored, await loggedFacts(db))
         expect(figures).toMatchObject({ lost: 0, twice: 0, logged: stored.size })
         expect(await resultsInRollups(db)).toBe(stored.size)
         blocksLeft.push(await blocksIn(db))
@@ -98,15 +98,15 @@ describe.each(backends)('on $name', (backend) => {
     expect(blocksLeft.filter(isAmid).length).toBeGreaterThan(0)
     await kill(await startMerger(database, /idle/))
     await withDatabase(database, async (db) => {
-      const figures = figuresOf(stored, await loggedFacts(db))
+      const figures = readFigures(stored, await loggedFacts(db))
       printFigures({ ...figures, kills: KILLS })
       expect(figures).toMatchObject({ lost: 0, twice: 0, logged: stored.size })
       expect(await resultsInRollups(db)).toBe(stored.size)
       expect(await blocksIn(db)).toBe(HOURS)
     })
-  }, 180_000)
+  }, 600_000)
 })
 
 async function blocksIn(db: Database): Promise<number> {
-  return (await rowsOf(db, sql`select 1 from score_blocks where superseded_at is null`)).length
+  return (await queryRows(db, sql`select 1 from score_blocks where superseded_at is null`)).length
 }

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { rowsOf } from '../../../src/platform/db/client.ts'
+import { queryRows } from '../../../src/platform/db/client.ts'
 import { openDatabase } from '../../../src/platform/db/open.ts'
 import { connectPostgres } from '../../../src/platform/db/postgres.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
@@ -15,7 +15,7 @@ import { post } from '../../support/start/process.ts'
 import { PROCESS_OWNER } from '../../support/start/running.ts'
 import { TestService } from '../../support/start/service.ts'
 
-const CATCH_UP_MS = 30_000
+const CATCH_UP_MS = 60_000
 const CLIENTS = 8
 
 /** Reads from a server, a standby too. */
@@ -32,7 +32,7 @@ async function blocksOn({ url }: PostgresServer): Promise<number> {
   const { db, close } = connectPostgres(url, 1)
   const count = sql`select count(*)::integer as count from score_blocks`
   try {
-    const [row] = await rowsOf<{ count: number }>(db, count)
+    const [row] = await queryRows<{ count: number }>(db, count)
     return row?.count ?? 0
   } finally {
     await close()
@@ -55,9 +55,7 @@ async function startPair() {
 
 describe.skipIf(!hasPostgresServer)('on two servers', () => {
   // The service is never restarted, and nobody tells it which server is the primary.
-  test('named by one URL, a failover loses no score and no commit', {
-    timeout: 120_000,
-  }, async () => {
+  test('named by one URL, a failover loses no score and no commit', async () => {
     const { primary, replication, startStandby } = await startPair()
     const standby = await startStandby()
     const hosts = `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`
@@ -76,7 +74,8 @@ describe.skipIf(!hasPostgresServer)('on two servers', () => {
     // Replication stands still, and commits go on.
     replication.silenceConnections()
     replication.refuse()
-    const replicated = await blocksOn(standby)
+    // No less than the standby has got, which may not have applied it yet.
+    const replicated = await blocksOn(primary)
     await service.load.heard(60)
     await vi.waitFor(
       async () => expect(await blocksOn(primary)).toBeGreaterThan(replicated + 1),
@@ -103,7 +102,7 @@ describe.skipIf(!hasPostgresServer)('on two servers', () => {
       expect(lacked.filter((id) => !logged.has(id)).length).toBe(0)
     }, CATCH_UP_MS)
     const drainedAfterMs = performance.now() - promotedMs
-    expect(service.process?.output).toContain('the database has lost records')
+    await service.process?.printed(/the database has lost records/)
     expect(service.load.refused).toEqual(new Map())
     await service.endAndDrain()
     printFigures({
@@ -118,9 +117,7 @@ describe.skipIf(!hasPostgresServer)('on two servers', () => {
   })
 
   // As behind a balancer that leaves open connections alone: only the server's refusals tell.
-  test('a demoted primary counts as away, and its connections are given up', {
-    timeout: 60_000,
-  }, async () => {
+  test('a demoted primary counts as away, and its connections are given up', async () => {
     const { primary, startStandby } = await startPair()
     const network = await TcpProxy.start(primary.port)
     onTestFinished(() => network.close())
@@ -156,7 +153,7 @@ describe.skipIf(!hasPostgresServer)('on two servers', () => {
     await standby.promote()
     network.routeNewTo(standby.port)
     const startedMs = performance.now()
-    await vi.waitFor(async () => expect((await createKey()).statusCode).toBe(201), 10_000)
+    await vi.waitFor(async () => expect((await createKey()).statusCode).toBe(201), CATCH_UP_MS)
     printFigures({ managesAfterMs: performance.now() - startedMs })
     await vi.waitFor(() => expect(service.services.spool.stats.records).toBe(0), CATCH_UP_MS)
     expect((await idsOn(standby)).size).toBe(11)

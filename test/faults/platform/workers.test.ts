@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
@@ -15,8 +15,9 @@ import { withDatabase } from '../../support/start/seeded-database.ts'
 const CAN_RUN = inject('postgresTemplate') !== null && inject('redisUrl') !== null
 const CLIENTS = 20
 const KILLS = 2
+const ATTEMPTS_MAX = 10
 /** Several starts, one after the other, of several processes each. */
-const TIMEOUT_MS = 150_000
+const TIMEOUT_MS = 400_000
 
 /** Settings of a service with several workers, on a database of its own. */
 async function settings(workers: number) {
@@ -36,7 +37,9 @@ async function settings(workers: number) {
 
 /** Process ids of the workers that live, by the directories of their spools. */
 function workerIds(dataDir: string): number[] {
-  return readdirSync(join(dataDir, 'spool'))
+  // A start that failed early has made none.
+  const spools = join(dataDir, 'spool')
+  return (existsSync(spools) ? readdirSync(spools) : [])
     .flatMap((name) => /^\d+-(\d+)$/.exec(name)?.[1] ?? [])
     .map(Number)
     .filter(isAlive)
@@ -57,7 +60,7 @@ async function drained(database: TestDatabase, { answered }: ScoreLoad): Promise
       const logged = new Set(await loggedIds(db))
       return [...answered.keys()].filter((id) => !logged.has(id)).length
     })
-  await expect.poll(missing, { timeout: 30_000, interval: 300 }).toBe(0)
+  await expect.poll(missing, { timeout: 60_000, interval: 300 }).toBe(0)
 }
 
 /** Requests in the log once all of it is drained. */
@@ -66,10 +69,18 @@ function loggedCount(database: TestDatabase): Promise<number> {
 }
 
 /** Values of a figure, by the worker that they are of. */
-async function metricsOf({ url }: RunningService, name: string): Promise<Record<string, number>> {
+async function readMetrics({ url }: RunningService, name: string): Promise<Record<string, number>> {
   const text = await (await fetch(`${url}/metrics`)).text()
   const lines = text.matchAll(new RegExp(`^${name}\\{.*worker="(\\w+)"\\} (\\S+)$`, 'gm'))
   return Object.fromEntries([...lines].map(([, worker = '', value]) => [worker, Number(value)]))
+}
+
+/** The same, once both of two workers have reported theirs. */
+async function readBoth(service: RunningService, name: string): Promise<Record<string, number>> {
+  for (;;) {
+    const values = await readMetrics(service, name)
+    if ('1' in values && '2' in values) return values
+  }
 }
 
 describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_MS }, () => {
@@ -86,15 +97,15 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_M
       process.kill(before[kill % 2] ?? 0, 'SIGKILL')
       await expect
         .poll(() => workerIds(database.dataDir).filter((id) => !before.includes(id)), {
-          timeout: 40_000,
+          timeout: 110_000,
         })
         .toHaveLength(1)
     }
     await load.end()
     await drained(database, load)
-    expect(await metricsOf(service, 'scoreline_worker_replacements_total')).toEqual({
-      primary: KILLS,
-    })
+    await expect
+      .poll(() => readMetrics(service, 'scoreline_worker_replacements_total'))
+      .toEqual({ primary: KILLS })
     expect(await service.process.stop()).toBe(0)
     expect(workerIds(database.dataDir)).toEqual([])
     await expectReconciled(database, load)
@@ -121,6 +132,14 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_M
       return status !== 200 && !(status === null && isNewConnection)
     })
     expect(lost).toEqual([])
+    // What an end leaves in the spools comes to the log with the next start.
+    const next = ServiceProcess.start({ ...env, WORKERS: '1' })
+    onTestFinished(() => void next.stop('SIGKILL'))
+    await next.url()
+    await expect
+      .poll(() => loggedCount(database), { timeout: 60_000, interval: 300 })
+      .toBe(answered.length)
+    expect(await next.stop()).toBe(0)
     expect(await loggedCount(database)).toBe(answered.length)
   })
 
@@ -136,7 +155,7 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_M
     // What this one has answered is left behind; the others may still bring theirs to the log.
     process.kill(workers[0] ?? 0, 'SIGKILL')
     await service.process.stop('SIGKILL')
-    await expect.poll(() => workers.filter(isAlive), { timeout: 15_000 }).toEqual([])
+    await expect.poll(() => workers.filter(isAlive), { timeout: 60_000 }).toEqual([])
     await load.end()
 
     const next = ServiceProcess.start({ ...env, WORKERS: '1', PORT: '0' })
@@ -155,23 +174,34 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_M
     expect(second.output).toMatch(/The data directory \S+ is in use by process \d+/)
   })
 
-  // Each worker by itself would grant the whole of it.
+  // Each worker by itself would grant the whole of it. A try in which a busy machine held Redis up is
+  // void.
   test('a key has one quota, whichever worker is asked', async () => {
     const { env } = await settings(2)
     const service = await startWithSample(env, onTestFinished)
     const order = { name: 'small', rate_limit_per_minute: 30 }
-    const { body } = await post(`${service.url}/v1/keys`, order, service.token)
-    const statuses: (number | null)[] = []
-    const loadRequest = { url: service.endpoint, token: String(body['key']), body: '{}' }
-    const stop = await startClients(40, loadRequest, ({ status }) => statuses.push(status), {
-      refusedPauseMs: 100,
-    })
-    while (statuses.length < 100) await setTimeout(20)
-    await stop()
-    expect(statuses.filter((status) => status === 200)).toHaveLength(30)
-    expect(new Set(statuses)).toEqual(new Set([200, 429]))
-    const requests = await metricsOf(service, 'scoreline_request_duration_seconds_count')
-    expect(Object.keys(requests).sort(), 'both were asked').toEqual(['1', '2'])
+    const sum = async (name: string) =>
+      Object.values(await readBoth(service, name)).reduce((total, count) => total + count, 0)
+    const countHoldUps = () => sum('scoreline_quota_degradations_total')
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      await expect.poll(() => sum('scoreline_quota_degraded')).toBe(0)
+      const before = await countHoldUps()
+      const { body } = await post(`${service.url}/v1/keys`, order, service.token)
+      const statuses: (number | null)[] = []
+      const loadRequest = { url: service.endpoint, token: String(body['key']), body: '{}' }
+      const stop = await startClients(40, loadRequest, ({ status }) => statuses.push(status), {
+        refusedPauseMs: 100,
+      })
+      while (statuses.length < 100) await setTimeout(20)
+      await stop()
+      if ((await countHoldUps()) > before) continue
+      expect(statuses.filter((status) => status === 200)).toHaveLength(30)
+      expect(new Set(statuses)).toEqual(new Set([200, 429]))
+      const requests = await readBoth(service, 'scoreline_request_duration_seconds_count')
+      expect(Object.keys(requests).sort(), 'both were asked').toEqual(['1', '2'])
+      return
+    }
+    expect.fail('Redis was held up in every try')
   })
 
   test('probes and metrics are answered by any of them, metrics for all', async () => {
@@ -183,10 +213,12 @@ describe.skipIf(!CAN_RUN)('several workers on one machine', { timeout: TIMEOUT_M
       for (const path of ['/livez', '/readyz']) {
         expect((await fetch(`${service.url}${path}`, { headers })).status).toBe(200)
       }
-      const starts = await metricsOf(service, 'process_start_time_seconds')
-      expect(Object.keys(starts)).toEqual(['1', '2', 'primary'])
+      // A worker that a busy machine holds up for a second is left out of a scrape.
+      await expect
+        .poll(async () => Object.keys(await readMetrics(service, 'process_start_time_seconds')))
+        .toEqual(['1', '2', 'primary'])
     }
-    expect(await metricsOf(service, 'scoreline_workers')).toEqual({ primary: 2 })
+    await expect.poll(() => readMetrics(service, 'scoreline_workers')).toEqual({ primary: 2 })
   })
 
   test('a start that fails says why once and leaves no process', async () => {

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../src/platform/clock.ts'
 import type { RedisLimiter } from '../../../src/rate-limit/redis.ts'
+import { BEST_OF_FOUR } from '../../support/expect/tries.ts'
 import { openRedisLimiter, RedisProcess } from '../../support/servers/redis.ts'
 import { TcpProxy } from '../../support/servers/tcp-proxy.ts'
 import { decideAll } from '../../support/suites/limiter-suite.ts'
@@ -53,7 +54,7 @@ async function until(holds: () => boolean): Promise<number> {
   return performance.now() - startedMs
 }
 
-describe.skipIf(inject('redisUrl') === null)('on a Redis that fails', () => {
+describe.skipIf(inject('redisUrl') === null)('on a Redis that fails', BEST_OF_FOUR, () => {
   async function open(url: string) {
     const opened = await openRedisLimiter(url, { clock: systemClock })
     onTestFinished(() => opened.limiter.close())

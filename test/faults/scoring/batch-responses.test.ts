@@ -15,7 +15,7 @@ const HASTY_CLIENTS = 4
 test('each answer is its own, however slowly others read theirs and whoever hangs up', async () => {
   const { endpoint, key } = await startWithSample({}, onTestFinished)
   const url = new URL(`${endpoint}/batch`)
-  const ask = (name: string) => requestOf(url, key, name)
+  const ask = (name: string) => readRequest(url, key, name)
   const names = (client: string) =>
     Array.from({ length: PIPELINED }, (_, request) => `${client} ${request}`)
 
@@ -40,7 +40,7 @@ test('each answer is its own, however slowly others read theirs and whoever hang
   await delay(2_000)
   for (const { socket, asked } of slow) {
     for (let open = asked; open.length > 0; ) {
-      const answers = await idsOf(socket, open.length, 1)
+      const answers = await listIds(socket, open.length, 1)
       expectOwn(answers, open)
       open = open.filter((_, index) => answers[index] === null)
       for (const name of open) socket.write(ask(name))
@@ -59,7 +59,7 @@ function open(url: URL): Socket {
   return socket
 }
 
-function requestOf({ hostname, pathname }: URL, key: string, name: string): string {
+function readRequest({ hostname, pathname }: URL, key: string, name: string): string {
   const records = idsNamed(name).map((id) => ({ id, age_in_years: 30 }))
   const body = JSON.stringify({ records, include_contributions: true })
   const head = `POST ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n`
@@ -81,7 +81,7 @@ async function readOn(url: URL, client: string, ask: (name: string) => string, o
   for (let round = 0; !over.aborted; round++) {
     const name = `${client} ${round}`
     socket.write(ask(name))
-    const answers = await idsOf(socket, 1, 0)
+    const answers = await listIds(socket, 1, 0)
     expectOwn(answers, [name])
     if (answers[0] !== null) count++
   }
@@ -109,7 +109,7 @@ async function hangUpOn(
  * Ids of the results of the next answers, read with a pause behind each chunk; null for one that a
  * service on a busy machine refuses as overloaded.
  */
-async function idsOf(socket: Socket, count: number, pauseMs: number) {
+async function listIds(socket: Socket, count: number, pauseMs: number) {
   const answers: (unknown[] | null)[] = []
   let pending: Buffer = Buffer.alloc(0)
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {

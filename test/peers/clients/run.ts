@@ -7,6 +7,7 @@ import { ServiceProcess } from '../../support/start/process.ts'
 /** Also of a service that runs already, where `--url` names one. */
 const OWNER = { email: 'owner@lender.example', password: 'a long enough password' }
 const GENERATOR = 'org.openapitools:openapi-generator-cli:7.25.0:jar'
+const OAPI_CODEGEN = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2'
 const HERE = import.meta.dirname
 const STEP_TIMEOUT_MS = 30 * 60_000
 
@@ -18,8 +19,10 @@ const EXPECTED = [
 
 interface Client {
   readonly name: string
-  /** Arguments of the generator. */
-  readonly generator: readonly string[]
+  /** Arguments of openapi-generator; or makes the client with another generator. */
+  readonly generator: readonly string[] | ((dir: string, url: string) => Promise<unknown>)
+  /** What the generator reads, where that is not the document in 3.1. */
+  readonly document?: '/openapi-3.0.json'
   /**
    * Compiles the client and its program, and leads to the command that runs it; null: none of both.
    */
@@ -56,6 +59,7 @@ const java = (library: string): Client => ({
 const CLIENTS: readonly Client[] = [
   java('okhttp-gson'),
   java('native'),
+  { ...java('native'), name: 'java native of 3.0', document: '/openapi-3.0.json' },
   {
     name: 'typescript-axios',
     generator: ['-g', 'typescript-axios'],
@@ -91,6 +95,23 @@ const CLIENTS: readonly Client[] = [
       return ['./main']
     },
   },
+  {
+    // It refuses OpenAPI 3.1.
+    name: 'go oapi-codegen',
+    generator: async (dir, url) => {
+      await saveDocument(`${url}/openapi-3.0.json`, join(dir, 'openapi.json'))
+      await run(dir, ['go', 'mod', 'init', 'scoreline.example/local/client'])
+      await mkdir(join(dir, 'api'))
+      const parts = ['-generate', 'types,client', '-package', 'api', '-o', 'api/api.go']
+      await run(dir, ['go', 'run', OAPI_CODEGEN, ...parts, 'openapi.json'])
+    },
+    build: async (dir) => {
+      await cp(join(HERE, 'oapi-codegen'), join(dir, 'program'), { recursive: true })
+      await run(dir, ['go', 'mod', 'tidy'])
+      await run(dir, ['go', 'build', '-o', 'main', './program'])
+      return ['./main']
+    },
+  },
   // Compiled by nobody here: there is no .NET where the tests run.
   { name: 'csharp', generator: ['-g', 'csharp'], build: null },
 ]
@@ -99,9 +120,7 @@ const CLIENTS: readonly Client[] = [
 async function tried(client: Client, jar: string, url: string, dir: string): Promise<string[]> {
   const row = [client.name]
   try {
-    const make = ['java', '-jar', jar, 'generate', '-i', `${url}/openapi.json`, '-o', dir]
-    await run(dir, [...make, ...client.generator])
-    row.push(String(await modelsIn(dir)))
+    row.push(await made(client, jar, url, dir))
     const program = await client.build?.(dir)
     if (program === undefined) return [...row, 'not compiled', '']
     row.push('compiles')
@@ -114,6 +133,22 @@ async function tried(client: Client, jar: string, url: string, dir: string): Pro
     await writeFile(`${dir}.log`, `${message}\n${stdout}\n${stderr}`)
     return [...row, `FAILS: see ${dir}.log`]
   }
+}
+
+/** @returns how many types the client has, where its generator tells */
+async function made(client: Client, jar: string, url: string, dir: string): Promise<string> {
+  const { generator, document = '/openapi.json' } = client
+  if (typeof generator === 'function') {
+    await generator(dir, url)
+    return 'made'
+  }
+  const make = ['java', '-jar', jar, 'generate', '-i', `${url}${document}`, '-o', dir]
+  await run(dir, [...make, ...generator])
+  return String(await modelsIn(dir))
+}
+
+async function saveDocument(url: string, file: string): Promise<void> {
+  await writeFile(file, await (await fetch(url)).text())
 }
 
 /** Types that the generator made, as it lists them itself. */
@@ -137,7 +172,10 @@ if (folder === undefined) throw new Error('usage: node test/peers/clients/run.ts
 const work = resolve(folder)
 await mkdir(work, { recursive: true })
 const copy = ['dependency:copy', `-Dartifact=${GENERATOR}`, `-DoutputDirectory=${work}`]
-await run(work, ['mvn', '-q', '-B', ...copy])
+const wanted = CLIENTS.filter(({ name }) => names.length === 0 || names.includes(name))
+if (wanted.some(({ generator }) => typeof generator !== 'function')) {
+  await run(work, ['mvn', '-q', '-B', ...copy])
+}
 await rm(join(work, 'service-data'), { recursive: true, force: true })
 const jar = (await readdir(work)).find((file) => file.endsWith('.jar')) ?? ''
 const service =
@@ -151,8 +189,7 @@ const service =
 const rows: string[][] = []
 try {
   const url = values.url ?? (await service?.url()) ?? ''
-  for (const client of CLIENTS) {
-    if (names.length > 0 && !names.includes(client.name)) continue
+  for (const client of wanted) {
     const dir = join(work, client.name.replaceAll(' ', '-'))
     await rm(dir, { recursive: true, force: true })
     await mkdir(dir)

@@ -8,16 +8,17 @@
  */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import { CheckpointSigner, originOf } from '../../../src/score-log/proof/checkpoint.ts'
-import { LogTree, type TreeStore } from '../../../src/score-log/proof/log-tree.ts'
+import { CheckpointSigner, formatOrigin } from '../../../src/log/proof/checkpoint.ts'
+import { LogTree } from '../../../src/log/proof/log-tree.ts'
 import {
+  computeRoot,
   consistencyRanges,
   inclusionRanges,
   type LeafRange,
   leafHash,
-  rootOf,
   TreeEdge,
-} from '../../../src/score-log/proof/merkle.ts'
+} from '../../../src/log/proof/merkle.ts'
+import type { TreeStore } from '../../../src/log/proof/tree-store.ts'
 
 const [leavesMax = '1000000', seed = '1'] = process.argv.slice(2)
 const LEAVES_MAX = Number(leavesMax)
@@ -26,9 +27,9 @@ const SMALL_MAX = 64
 const SAMPLES = 1_000
 
 const write = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
-const hexOf = (hashes: readonly Buffer[]) => hashes.map((hash) => hash.toString('hex'))
+const formatHex = (hashes: readonly Buffer[]) => hashes.map((hash) => hash.toString('hex'))
 /** The data of a leaf: in the tree of a team it is the root of a block. */
-const dataOf = (index: number) => createHash('sha256').update(`block ${index}`).digest()
+const readData = (index: number) => createHash('sha256').update(`block ${index}`).digest()
 
 /** A tree as the drain grows it, whose stored nodes are in memory. */
 class GrownTree implements Pick<TreeStore, 'nodes'> {
@@ -40,7 +41,7 @@ class GrownTree implements Pick<TreeStore, 'nodes'> {
   constructor(sizes: ReadonlySet<number>) {
     const size = Math.max(...sizes)
     for (let index = 0; index < size; index++) {
-      for (const { level, position, hash } of this.edge.add(leafHash(dataOf(index)))) {
+      for (const { level, position, hash } of this.edge.add(leafHash(readData(index)))) {
         this.upper.set(`${level} ${position}`, hash)
       }
       if (sizes.has(index + 1)) this.roots.set(index + 1, this.edge.root)
@@ -50,24 +51,29 @@ class GrownTree implements Pick<TreeStore, 'nodes'> {
   async nodes(_treeId: number, level: number, first: number, count: number) {
     const found = new Map<number, Buffer>()
     for (let at = first; at < first + count; at++) {
-      const hash = level === 0 ? dataOf(at) : this.upper.get(`${level} ${at}`)
+      const hash = level === 0 ? readData(at) : this.upper.get(`${level} ${at}`)
       if (hash !== undefined) found.set(at, hash)
     }
     return found
   }
 
-  rootOf(size: number): string {
+  private tree(size: number): LogTree {
+    const root = this.roots.get(size) ?? this.edge.root
+    return new LogTree(this as never, 'team_1', { treeId: 1, edge: { size, root } })
+  }
+
+  computeRoot(size: number): string {
     return this.roots.get(size)?.toString('hex') ?? ''
   }
 
   async inclusion(index: number, size: number): Promise<void> {
-    const path = await new LogTree(this as never, 1).inclusion(index, size)
-    writeInclusion({ index, size, path, root: this.rootOf(size) })
+    const path = await this.tree(size).inclusion(index, readData(index))
+    writeInclusion({ index, size, path, root: this.computeRoot(size) })
   }
 
   async consistency(from: number, to: number): Promise<void> {
-    const path = await new LogTree(this as never, 1).consistency(from, to)
-    writeConsistency({ from, to, path, roots: [this.rootOf(from), this.rootOf(to)] })
+    const path = await this.tree(to).consistency(from, to)
+    writeConsistency({ from, to, path, roots: [this.computeRoot(from), this.computeRoot(to)] })
   }
 }
 
@@ -79,8 +85,8 @@ interface Inclusion {
 }
 
 function writeInclusion({ index, size, path, root }: Inclusion): void {
-  const leaf = dataOf(index).toString('hex')
-  write({ kind: 'inclusion', index, size, leaf, path: hexOf(path), root })
+  const leaf = readData(index).toString('hex')
+  write({ kind: 'inclusion', index, size, leaf, path: formatHex(path), root })
 }
 
 interface Consistency {
@@ -91,20 +97,21 @@ interface Consistency {
 }
 
 function writeConsistency({ from, to, path, roots: [from_root, to_root] }: Consistency): void {
-  write({ kind: 'consistency', from, to, path: hexOf(path), from_root, to_root })
+  write({ kind: 'consistency', from, to, path: formatHex(path), from_root, to_root })
 }
 
 /** The proofs of a whole tree, as those of a block are made. */
 function writeBlock(size: number): void {
-  const leaves = Array.from({ length: size }, (_, index) => leafHash(dataOf(index)))
-  const pathOf = (ranges: readonly LeafRange[]) => ranges.map((range) => rootOf(leaves, range))
-  const rootAt = (at: number) => rootOf(leaves, [0, at]).toString('hex')
+  const leaves = Array.from({ length: size }, (_, index) => leafHash(readData(index)))
+  const formatPath = (ranges: readonly LeafRange[]) =>
+    ranges.map((range) => computeRoot(leaves, range))
+  const rootAt = (at: number) => computeRoot(leaves, [0, at]).toString('hex')
   for (let index = 0; index < size; index++) {
-    const path = pathOf(inclusionRanges(index, [0, size]))
+    const path = formatPath(inclusionRanges(index, [0, size]))
     writeInclusion({ index, size, path, root: rootAt(size) })
   }
   for (let from = 1; from <= size; from++) {
-    const path = pathOf(consistencyRanges(from, size))
+    const path = formatPath(consistencyRanges(from, size))
     writeConsistency({ from, to: size, path, roots: [rootAt(from), rootAt(size)] })
   }
 }
@@ -133,8 +140,9 @@ for (const [one, other, share] of samples) {
   await tree.inclusion(Math.min(one - 1, Math.floor(share * one)), one)
   await tree.consistency(Math.min(one, other), Math.max(one, other))
 }
+
 const signer = new CheckpointSigner('a secret of the proofs, long enough', null)
-const origin = originOf('team_1')
+const origin = formatOrigin('team_1')
 for (const size of small) {
   const root = tree.roots.get(size) ?? Buffer.of()
   const note = signer.checkpoint({ origin, size, root })

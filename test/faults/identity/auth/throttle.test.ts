@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { ManualClock } from '../../support/start/manual-clock.ts'
-import { OWNER, TestService } from '../../support/start/service.ts'
+import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
+import { OWNER, TestService } from '../../../support/start/service.ts'
 
 const FAILURES_MAX = 10
 const WINDOW_MS = 60_000
@@ -26,18 +26,18 @@ describe.each(backends)('on $name', (backend) => {
     const { from: remoteAddress = '192.0.2.1', ...body } = order
     return service.call({ url: '/api/auth/login', body: { ...OWNER, ...body }, remoteAddress })
   }
-  const outcome = async (order: Parameters<typeof login>[0]) => outcomeOf(await login(order))
+  const outcome = async (order: Parameters<typeof login>[0]) => findOutcome(await login(order))
   /** From another address each. */
-  const addressOf = (index: number) => `198.51.100.${index}`
+  const readAddress = (index: number) => `198.51.100.${index}`
 
   // What a guesser learns about the passwords of one account is ten wrong ones a minute.
   test('after ten wrong passwords for an email, its passwords are not checked until 60 s after the first', async () => {
     for (let n = 0; n < FAILURES_MAX; n++) {
-      expect(await outcome({ password: `guess ${n}`, from: addressOf(n) })).toBe(WRONG)
+      expect(await outcome({ password: `guess ${n}`, from: readAddress(n) })).toBe(WRONG)
       clock.advance(1_000)
     }
-    const response = await login({ from: addressOf(99) })
-    expect(refusalOf(response)).toEqual({
+    const response = await login({ from: readAddress(99) })
+    expect(formatRefusal(response)).toEqual({
       status: 429,
       error: 'rate_limited',
       message: 'too many sign-ins have failed, try again later',
@@ -46,21 +46,21 @@ describe.each(backends)('on $name', (backend) => {
     expect(response.headers['retry-after']).toBe('50')
     expect(response.headers['cache-control']).toBe('no-store')
     clock.advance(49_999)
-    expect((await login({ from: addressOf(98) })).headers['retry-after']).toBe('1')
+    expect((await login({ from: readAddress(98) })).headers['retry-after']).toBe('1')
     clock.advance(1)
-    expect(await outcome({ from: addressOf(97) })).toBe('200')
+    expect(await outcome({ from: readAddress(97) })).toBe('200')
   })
 
   // Else the throttle itself would tell which addresses have an account, and which guess was right.
   test('the refusal is the same whether the email exists or not and the password is right or not', async () => {
     const unknown = 'nobody@lender.example'
     for (const email of [OWNER.email, unknown]) {
-      await times(FAILURES_MAX, (n) => login({ email, password: 'guess', from: addressOf(n) }))
+      await times(FAILURES_MAX, (n) => login({ email, password: 'guess', from: readAddress(n) }))
     }
     const refusals = []
     for (const email of [OWNER.email, unknown]) {
       for (const password of [OWNER.password, 'guess']) {
-        const response = await login({ email, password, from: addressOf(50) })
+        const response = await login({ email, password, from: readAddress(50) })
         // The quota counts each request of the address, whatever its email.
         const {
           'x-request-id': _id,
@@ -68,7 +68,7 @@ describe.each(backends)('on $name', (backend) => {
           date: _date,
           ...headers
         } = response.headers
-        refusals.push(JSON.stringify([refusalOf(response), headers]))
+        refusals.push(JSON.stringify([formatRefusal(response), headers]))
       }
     }
     expect(new Set(refusals).size).toBe(1)
@@ -77,10 +77,10 @@ describe.each(backends)('on $name', (backend) => {
   test('an email counts as one however it is written', async () => {
     const forms = ['OWNER@lender.example', ' owner@lender.example', 'Owner@Lender.Example']
     for (let n = 0; n < FAILURES_MAX; n++) {
-      const order = { email: forms[n % 3] ?? '', password: 'guess', from: addressOf(n) }
+      const order = { email: forms[n % 3] ?? '', password: 'guess', from: readAddress(n) }
       expect(await outcome(order)).toBe(WRONG)
     }
-    expect(await outcome({ from: addressOf(50) })).toBe(SPENT)
+    expect(await outcome({ from: readAddress(50) })).toBe(SPENT)
   })
 
   // One password tried on every account of the company is guessing too.
@@ -104,7 +104,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('of 50 wrong passwords sent at once ten are checked', async () => {
-    const all = await times(50, (n) => outcome({ password: `guess ${n}`, from: addressOf(n) }))
+    const all = await times(50, (n) => outcome({ password: `guess ${n}`, from: readAddress(n) }))
     expect(all.filter((one) => one === WRONG)).toHaveLength(FAILURES_MAX)
     expect(all.filter((one) => one === SPENT)).toHaveLength(40)
   })

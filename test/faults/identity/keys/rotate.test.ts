@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { outcomeOf, refusalOf } from '../../support/expect/answers.ts'
-import { backends } from '../../support/start/databases.ts'
-import { ManualClock } from '../../support/start/manual-clock.ts'
-import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, Team } from '../../support/start/team.ts'
+import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { ManualClock } from '../../../support/start/manual-clock.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -23,7 +23,7 @@ describe.each(backends)('the life of a key on $name', (backend) => {
 
   const score = async (token: string, remoteAddress = '127.0.0.1') => {
     const url = `/v1/score/${slug}`
-    return outcomeOf(await service.call({ url, token, body: { income: 1 }, remoteAddress }))
+    return findOutcome(await service.call({ url, token, body: { income: 1 }, remoteAddress }))
   }
   const make = (order: object) => team.done('POST', '/v1/keys', { name: 'k', ...order })
 
@@ -42,10 +42,21 @@ describe.each(backends)('the life of a key on $name', (backend) => {
     expect(await score(key)).toBe('401 invalid_api_key')
   })
 
-  test('without an overlap the old secret ends at once', async () => {
+  // Who forgets the overlap must not stop loan origination.
+  test('without a word on the overlap the old secret lasts an hour', async () => {
     const { id, key } = await make({})
     expect(await score(key)).toBe('200')
     const rotated = await team.done('POST', `/v1/keys/${id}/rotate`, {})
+    expect(Date.parse(rotated.previous_valid_until)).toBe(clock.epochMs() + HOUR_MS)
+    expect([await score(key), await score(rotated.key)]).toEqual(['200', '200'])
+    clock.advance(HOUR_MS)
+    expect([await score(key), await score(rotated.key)]).toEqual(['401 invalid_api_key', '200'])
+  })
+
+  test('with an overlap of 0 the old secret ends at once', async () => {
+    const { id, key } = await make({})
+    expect(await score(key)).toBe('200')
+    const rotated = await team.done('POST', `/v1/keys/${id}/rotate`, { overlap_seconds: 0 })
     expect(rotated).not.toHaveProperty('previous_valid_until')
     expect([await score(key), await score(rotated.key)]).toEqual(['401 invalid_api_key', '200'])
     const { records } = await team.done('GET', `/v1/audit-log?subject=${id}`)
@@ -92,14 +103,14 @@ describe.each(backends)('the life of a key on $name', (backend) => {
       expect(await score(key, outside), outside).toBe('401 invalid_api_key')
     }
     const call = { url: `/v1/score/${slug}`, token: key, body: {}, remoteAddress: '192.0.3.9' }
-    expect(refusalOf(await service.call(call)).message).toContain('allowed_addresses')
+    expect(formatRefusal(await service.call(call)).message).toContain('allowed_addresses')
   })
 
   test.each(['0.0.0.0/0', '192.0.2.0/33', 'lender.example', '192.0.2', ''])(
     'the range %j is refused by its place',
     async (range) => {
       const order = { name: 'k', allowed_addresses: ['192.0.2.1', range] }
-      expect(refusalOf(await team.call('POST', '/v1/keys', order))).toMatchObject({
+      expect(formatRefusal(await team.call('POST', '/v1/keys', order))).toMatchObject({
         status: 400,
         details: [{ path: 'allowed_addresses[1]' }],
       })

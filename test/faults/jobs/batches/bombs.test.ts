@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { HandedBytes } from '../../../src/batches/byte-pipe.ts'
-import { ScoringProcess } from '../../../src/batches/scoring-process.ts'
-import { AppError } from '../../../src/errors.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
-import { BatchCaller } from '../../support/batches/batches.ts'
-import { craftedParquet, dataPage, numberPage } from '../../support/batches/crafted-parquet.ts'
-import { anyBackend } from '../../support/start/long-lists.ts'
-import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, Team } from '../../support/start/team.ts'
+import { AppError } from '../../../../src/errors.ts'
+import { HandedBytes } from '../../../../src/jobs/batches/byte-pipe.ts'
+import { ScoringProcess } from '../../../../src/jobs/batches/scoring-process.ts'
+import { newId } from '../../../../src/platform/ids/ids.ts'
+import { BatchCaller } from '../../../support/batches/batches.ts'
+import { craftedParquet, dataPage, numberPage } from '../../../support/batches/crafted-parquet.ts'
+import { anyBackend } from '../../../support/start/long-lists.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 let service: TestService
 let team: Team
@@ -47,7 +47,7 @@ test('a file that ends its decoder fails its batch with the place, and the servi
     format: 'parquet',
   })
   expect(good).toMatchObject({ status: 'done', counts: { scored: 2, errors: 0 } })
-}, 120_000)
+})
 
 interface Scoring {
   readonly format?: 'parquet' | 'csv'
@@ -125,7 +125,7 @@ test('a file that takes more memory than it may is refused with the bound', asyn
       /^the file "a.parquet", at row group 1, column "income", takes more than 200 MiB of memory\. Write it anew/,
     ),
   })
-}, 60_000)
+})
 
 test('results that the service cannot take over fail their chunk', async () => {
   const scorer = scoring(zeros(8), 1024 ** 3)
@@ -144,7 +144,7 @@ test('a chunk that was scored can be encoded again though the next one fails', a
   for (;;) {
     scorer.erase([{ hash: 'another', untilMs: 0 }])
     const next = scorer.next(newId('req_', 0), 0)
-    const [outcome, again] = await Promise.allSettled([next, last && scorer.blocksOf(last)])
+    const [outcome, again] = await Promise.allSettled([next, last && scorer.makeBlocks(last)])
     expect(again).toMatchObject({ value: [{ applicants: last?.scored }] })
     if (outcome.status === 'rejected') {
       expect(outcome.reason).toMatchObject({ message: 'the store is away' })
@@ -152,7 +152,7 @@ test('a chunk that was scored can be encoded again though the next one fails', a
     }
     last = outcome.value
   }
-}, 60_000)
+})
 
 test('the process that scores a file has no variables of the service', async () => {
   process.env['SECRET_OF_THE_TEST'] = 'x'
@@ -169,12 +169,11 @@ test.runIf(existsSync('/usr/bin/chrt'))(
     const scorer = scoring(zeros(8), 1024 ** 3)
     await scorer.next(newId('req_', 0), 0)
     const tasks = `/proc/${scorer['child'].pid}/task`
-    const factsOf = (thread: string) =>
+    const readFacts = (thread: string) =>
       readFileSync(`${tasks}/${thread}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
     // The fields `nice` and `policy` of proc(5); 5 is SCHED_IDLE.
     const modes = () =>
-      readdirSync(tasks).map((thread) => [16, 38].map((field) => factsOf(thread)[field]).join())
-    await expect.poll(() => [...new Set(modes())], { timeout: 10_000 }).toEqual(['19,5'])
+      readdirSync(tasks).map((thread) => [16, 38].map((field) => readFacts(thread)[field]).join())
+    await expect.poll(() => [...new Set(modes())]).toEqual(['19,5'])
   },
-  20_000,
 )

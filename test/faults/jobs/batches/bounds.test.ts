@@ -1,10 +1,10 @@
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { DiskRoom } from '../../../src/batches/disk-room.ts'
-import { BatchCaller } from '../../support/batches/batches.ts'
-import { craftedParquet, numberPage } from '../../support/batches/crafted-parquet.ts'
-import { anyBackend } from '../../support/start/long-lists.ts'
-import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, Team } from '../../support/start/team.ts'
+import { DiskRoom } from '../../../../src/jobs/batches/disk-room.ts'
+import { BatchCaller } from '../../../support/batches/batches.ts'
+import { craftedParquet, numberPage } from '../../../support/batches/crafted-parquet.ts'
+import { anyBackend } from '../../../support/start/long-lists.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 let service: TestService
 let team: Team
@@ -20,12 +20,12 @@ const start = async (env: Readonly<Record<string, string>>) => {
 }
 afterEach(() => service.close())
 
-const rowsOf = (rows: number) => `income\n${'1\n'.repeat(rows)}`
+const queryRows = (rows: number) => `income\n${'1\n'.repeat(rows)}`
 
 test('a file with more applicants than the bound fails, and one with as many is scored', async () => {
   const slug = await start({ BATCH_MAX_RECORDS: '6000' })
-  expect(await caller.score(slug, rowsOf(6_000))).toMatchObject({ status: 'done' })
-  const long = await caller.score(slug, rowsOf(6_001))
+  expect(await caller.score(slug, queryRows(6_000))).toMatchObject({ status: 'done' })
+  const long = await caller.score(slug, queryRows(6_001))
   expect(long).toMatchObject({
     status: 'failed',
     error: 'invalid_file',
@@ -43,7 +43,7 @@ test('a file with more applicants than the bound fails, and one with as many is 
 
 test('while a disk has less than its reserve, no file is taken and a batch stops', async () => {
   const slug = await start({ BATCH_MIN_FREE_BYTES: String(2 ** 49) })
-  const sent = await caller.send(slug, rowsOf(2))
+  const sent = await caller.send(slug, queryRows(2))
   expect([sent.statusCode, sent.json().error]).toEqual([503, 'unavailable'])
   expect(sent.json().message).toMatch(/^the disk of batches has no room for more files/)
 
@@ -51,7 +51,7 @@ test('while a disk has less than its reserve, no file is taken and a batch stops
   let left = 3
   const room = vi.spyOn(DiskRoom.prototype, 'has').mockImplementation(async () => left-- > 0)
   onTestFinished(() => room.mockRestore())
-  const batch = await caller.score(slug, rowsOf(12_000))
+  const batch = await caller.score(slug, queryRows(12_000))
   expect(batch).toMatchObject({
     status: 'failed',
     error: 'limit_reached',
@@ -62,7 +62,7 @@ test('while a disk has less than its reserve, no file is taken and a batch stops
 
 test('a batch whose results would pass the bound of the team stops, with the reason', async () => {
   const slug = await start({ BATCH_TEAM_MAX_BYTES: '400000' })
-  const batch = await caller.score(slug, rowsOf(20_000))
+  const batch = await caller.score(slug, queryRows(20_000))
   expect(batch).toMatchObject({ status: 'failed', error: 'limit_reached' })
   expect(batch.message).toMatch(/^the files and results of the team would take more than 400000 b/)
   expect(batch.counts.scored).toBeLessThan(20_000)

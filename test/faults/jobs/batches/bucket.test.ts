@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { csvLine } from '../../support/batches/batches.ts'
-import { teamOf } from '../../support/batches/example.ts'
-import { BatchReplica, hasEnded } from '../../support/batches/replica.ts'
-import { S3Server } from '../../support/servers/s3-server.ts'
-import { anyBackend } from '../../support/start/long-lists.ts'
-import { withDatabase } from '../../support/start/seeded-database.ts'
+import { csvLine } from '../../../support/batches/batches.ts'
+import { findTeam } from '../../../support/batches/example.ts'
+import { BatchReplica, hasEnded } from '../../../support/batches/replica.ts'
+import { S3Server } from '../../../support/servers/s3-server.ts'
+import { anyBackend } from '../../../support/start/long-lists.ts'
+import { withDatabase } from '../../../support/start/seeded-database.ts'
 
 const ROWS = 30_000
 const FILE = `id,income\n${Array.from({ length: ROWS }, (_, row) =>
@@ -33,7 +33,7 @@ test('a file of a bucket is scored, also by the next process, and has its result
   }
   const first = await BatchReplica.start(database, env)
   const slug = await first.deploy()
-  const folder = `portfolios/${teamOf(first.token)}`
+  const folder = `portfolios/${findTeam(first.token)}`
   server.objects.set(`${folder}/2026-11/all.csv`, Buffer.from(FILE))
   server.fail({ method: 'PUT', status: 503, code: 'SlowDown', times: 2 })
   server.fail({ method: 'GET', status: 500, times: 1 })
@@ -57,4 +57,4 @@ test('a file of a bucket is scored, also by the next process, and has its result
   const again = await second.results(sent)
   const scores = (of: typeof results) => of.map(({ line, score, pd }) => [line, score, pd])
   expect(scores(again)).toEqual(scores(results))
-}, 240_000)
+}, 600_000)

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
-import { reportOf } from '../../../src/cli/batch.ts'
-import { jsonLines } from '../../support/batches/batches.ts'
-import { sampleApplicants } from '../../support/cards/cards.ts'
-import { startWithSample } from '../../support/start/running.ts'
+import { makeReport } from '../../../../src/cli/batch.ts'
+import { jsonLines } from '../../../support/batches/batches.ts'
+import { sampleApplicants } from '../../../support/cards/cards.ts'
+import { startWithSample } from '../../../support/start/running.ts'
 
 /** A stream that keeps what is written to it. */
 class Kept extends Writable {
@@ -33,7 +33,7 @@ test('the command line scores a file with a bar, and shows, lists and ends batch
   const watcher = new Kept()
   const stdout = new Kept()
   const run = (...args: string[]) =>
-    reportOf([...args, '--url', url], { call: 'batch', token: key, stdout, watcher, pollMs: 50 })
+    makeReport([...args, '--url', url], { call: 'batch', token: key, stdout, watcher, pollMs: 50 })
 
   const scoring = ['run', file, '--deployment', slug, '--out', out, '--errors', errors]
   const report = await run(...scoring)
@@ -63,11 +63,11 @@ test('the command line scores a file with a bar, and shows, lists and ends batch
   const unknown = join(directory, 'none.csv')
   expect((await run('run', unknown, '--deployment', slug)).code).toBe(1)
   expect((await run('run')).code).toBe(2)
-}, 60_000)
+})
 
 test('without a token the command line says which variable must hold it', async () => {
   const context = { call: 'batch', token: undefined, stdout: new Kept(), watcher: null, pollMs: 1 }
-  expect(await reportOf(['list', '--url', 'http://127.0.0.1:1'], context)).toEqual({
+  expect(await makeReport(['list', '--url', 'http://127.0.0.1:1'], context)).toEqual({
     code: 1,
     stdout: '',
     stderr: 'SCORELINE_TOKEN must hold an API key with the scope score, or an access token.\n',
@@ -94,7 +94,7 @@ test('a run goes on when the service is away for some looks, and ends with a ref
   writeFileSync(file, 'income\n1\n')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const context = { call: 'batch', token: 'a', stdout: new Kept(), watcher: null, pollMs: 1 }
-  const report = await reportOf(['run', file, '--deployment', 'dep_1', '--url', url], context)
+  const report = await makeReport(['run', file, '--deployment', 'dep_1', '--url', url], context)
   expect(report).toMatchObject({ code: 1, stderr: 'The service answers 404: no 404.\n' })
   expect(answers).toEqual([])
 })

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { rowsOf } from '../../../src/platform/db/client.ts'
-import { csvLine } from '../../support/batches/batches.ts'
-import { BatchReplica, hasEnded } from '../../support/batches/replica.ts'
-import { loggedFacts } from '../../support/score-log/log-rows.ts'
+import { queryRows } from '../../../../src/platform/db/client.ts'
+import { csvLine } from '../../../support/batches/batches.ts'
+import { BatchReplica, hasEnded } from '../../../support/batches/replica.ts'
+import { loggedFacts } from '../../../support/score-log/log-rows.ts'
 import {
   type Backend,
   backends,
@@ -15,8 +15,8 @@ import {
   newDataDir,
   postgres,
   type TestDatabase,
-} from '../../support/start/databases.ts'
-import { withDatabase } from '../../support/start/seeded-database.ts'
+} from '../../../support/start/databases.ts'
+import { withDatabase } from '../../../support/start/seeded-database.ts'
 
 const ROWS = 60_000
 const FILE = `id,income\n${Array.from({ length: ROWS }, (_, row) =>
@@ -45,7 +45,7 @@ async function expectOnce(
     for (const { request_id: id } of results) expect(ids).toContain(id)
     const places = new Set(results.map((one) => `${one.request_id} ${one.record_index}`))
     expect(places.size).toBe(ROWS)
-    const [sums] = await rowsOf<{ applicants: number }>(
+    const [sums] = await queryRows<{ applicants: number }>(
       db,
       sql`select sum(applicants)::float8 as applicants from score_blocks
         where superseded_at is null`,
@@ -54,7 +54,7 @@ async function expectOnce(
   })
 }
 
-const scoresOf = (results: readonly Record<string, unknown>[]) =>
+const computeScores = (results: readonly Record<string, unknown>[]) =>
   results.map(({ request_id: _, record_index: __, ...rest }) => JSON.stringify(rest))
 
 describe.each(backends)('on $name', (backend: Backend) => {
@@ -76,10 +76,10 @@ describe.each(backends)('on $name', (backend: Backend) => {
     const results = await replica.results(id)
     const again = await replica.send(slug, FILE)
     await replica.until(again, hasEnded)
-    expect(scoresOf(results)).toEqual(scoresOf(await replica.results(again)))
+    expect(computeScores(results)).toEqual(computeScores(await replica.results(again)))
     expect(await replica.process.stop()).toBe(0)
     await expectOnce(database, results, 2)
-  }, 300_000)
+  }, 600_000)
 })
 
 /** Ids of the processes that score files for a service. */
@@ -97,6 +97,14 @@ function scoringProcesses(parent: number): number[] {
   })
 }
 
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 test('a batch whose scoring process the system kills goes on, and ends with all', async () => {
   const [backend] = backends
   if (backend === undefined) throw new Error('there is no database')
@@ -107,14 +115,14 @@ test('a batch whose scoring process the system kills goes on, and ends with all'
   const id = await replica.send(slug, FILE)
   for (const scored of [5_000, 30_000]) {
     await replica.until(id, ({ counts }) => counts.scored >= scored)
-    for (const pid of scoringProcesses(replica.process.child.pid ?? 0)) process.kill(pid, 'SIGKILL')
+    for (const pid of scoringProcesses(replica.process.child.pid ?? 0)) endProcess(pid)
   }
   const batch = await replica.until(id, hasEnded)
   expect(batch).toMatchObject({ status: 'done', counts: { scored: ROWS, errors: 0 } })
   const results = await replica.results(id)
   expect(await replica.process.stop()).toBe(0)
   await expectOnce(database, results)
-}, 120_000)
+}, 600_000)
 
 describe.skipIf(!hasPostgres)('on PostgreSQL alone', () => {
   test('a replica goes on with the batch of one that died, and none runs one twice', async () => {
@@ -145,5 +153,5 @@ describe.skipIf(!hasPostgres)('on PostgreSQL alone', () => {
     const results = await second.results(ids[0] ?? '')
     expect(await second.process.stop()).toBe(0)
     await expectOnce(database, results, ids.length)
-  }, 300_000)
+  }, 600_000)
 })

@@ -5,33 +5,35 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { ErasedPlaces } from '../../../src/score-log/erasure/eraser.ts'
+import { ErasedPlaces } from '../../../../src/log/erasure/eraser.ts'
 import {
   ArchivedLog,
   DAY,
   DAY_MS,
   insertModel,
+  listRequests,
   logged,
   makeDay,
-  requestsOf,
   store,
-} from '../../support/archive/archived-log.ts'
-import type { KilledOrder } from '../../support/archive/archiver-process.ts'
-import { dataRoot } from '../../support/start/data-root.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+} from '../../../support/archive/archived-log.ts'
+import type { KilledOrder } from '../../../support/archive/archiver-process.ts'
+import { dataRoot } from '../../../support/start/data-root.ts'
+import { backends, type TestDatabase } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
-const PROCESS = fileURLToPath(new URL('../../support/archive/archiver-process.ts', import.meta.url))
+const PROCESS = fileURLToPath(
+  new URL('../../../support/archive/archiver-process.ts', import.meta.url),
+)
 /** More than a process has. */
 const STEPS_MAX = 72
 /** By default only some steps: a process has to start for each. */
 const KILLS_ALL = (process.env['SCORELINE_TEST_KILLS'] ?? '') !== ''
-const TIMEOUT_MS = KILLS_ALL ? 1_200_000 : 120_000
+const TIMEOUT_MS = KILLS_ALL ? 1_200_000 : 300_000
 const RECORDS = 15
-const dayOf = (number: number) => DAY + number * DAY_MS
+const readDay = (number: number) => DAY + number * DAY_MS
 /** The day is due, and the next one is not. */
-const nowFor = (number: number) => dayOf(number) + 4 * DAY_MS + 1
-const referenceOf = (number: number) => `A-${number}`
+const nowFor = (number: number) => readDay(number) + 4 * DAY_MS + 1
+const readReference = (number: number) => `A-${number}`
 
 /** A database and an archive, which one process at a time opens. */
 class Place {
@@ -74,8 +76,8 @@ class Place {
 }
 
 /** Ids of all requests in database and archive. */
-const idsOf = async (log: ArchivedLog) =>
-  (await log.reading(requestsOf)).map(({ requestId }) => requestId).sort()
+const listIds = async (log: ArchivedLog) =>
+  (await log.reading(listRequests)).map(({ requestId }) => requestId).sort()
 
 /** The lease of a killed process is over. */
 const endLease = ({ handle }: ArchivedLog) =>
@@ -96,14 +98,14 @@ describe.each(backends)('on $name', (backend) => {
       await insertModel(handle)
       const all: string[] = []
       for (let number = 0; number <= STEPS_MAX / step; number++) {
-        await makeDay(handle, dayOf(number))
+        await makeDay(handle, readDay(number))
         const records = Array.from({ length: RECORDS }, (_, n) =>
           logged(number * DAY_MS + 1_000 * n, {
-            reference: n % 5 === 0 ? referenceOf(number) : '',
+            reference: n % 5 === 0 ? readReference(number) : '',
           }),
         )
         await store(handle, records)
-        all.push(...records.map(({ record }) => record.requestId))
+        all.push(...records.map(({ requestId }) => requestId))
       }
       return all.sort()
     })
@@ -120,12 +122,12 @@ describe.each(backends)('on $name', (backend) => {
         const isDone = await place.work({ nowMs: nowFor(number), killAt, reference: null })
         if (isDone) break
         await place.open(async (log) => {
-          expect(await idsOf(log), `killed before step ${killAt}`).toEqual(ids)
+          expect(await listIds(log), `killed before step ${killAt}`).toEqual(ids)
           await endLease(log)
           log.nowMs = nowFor(number)
           expect(await log.round(), `after a kill before step ${killAt}`).toBe(true)
-          expect(await idsOf(log)).toEqual(ids)
-          const day = new Date(dayOf(number)).toISOString().slice(0, 10)
+          expect(await listIds(log)).toEqual(ids)
+          const day = new Date(readDay(number)).toISOString().slice(0, 10)
           expect(log.files(day)).toEqual(['_manifest.json', 'part-00000-g1.parquet'])
         })
         number++
@@ -145,18 +147,18 @@ describe.each(backends)('on $name', (backend) => {
       })
       let number = 0
       for (let killAt = 1; ; killAt += step) {
-        const reference = referenceOf(number)
+        const reference = readReference(number)
         const isDone = await place.work({ nowMs: nowFor(STEPS_MAX), killAt, reference })
         if (isDone) break
         await place.open(async (log) => {
-          expect(await idsOf(log), `killed before step ${killAt}`).toEqual(ids)
+          expect(await listIds(log), `killed before step ${killAt}`).toEqual(ids)
           await endLease(log)
           const erasure = { teamId: 'team_1', reference, untilMs: nowFor(STEPS_MAX) }
           await log.reading(({ eraser }) => eraser.erase(erasure, new ErasedPlaces()))
-          const requests = await log.reading(requestsOf)
+          const requests = await log.reading(listRequests)
           expect(requests.map(({ requestId }) => requestId).sort()).toEqual(ids)
           expect(requests.filter((request) => request.reference === reference)).toEqual([])
-          const day = new Date(dayOf(number)).toISOString().slice(0, 10)
+          const day = new Date(readDay(number)).toISOString().slice(0, 10)
           expect(log.files(day)).toEqual(['_manifest.json', 'part-00000-g2.parquet'])
         })
         number++

@@ -2,23 +2,23 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { expect, onTestFinished, test } from 'vitest'
-import { DayStore } from '../../../src/archive/day-store.ts'
-import { ObjectStoreError } from '../../../src/platform/object-store/object-store.ts'
-import { ErasedPlaces } from '../../../src/score-log/erasure/eraser.ts'
+import { DayStore } from '../../../../src/log/archive/day-store.ts'
+import { ErasedPlaces } from '../../../../src/log/erasure/eraser.ts'
+import { ObjectStoreError } from '../../../../src/platform/object-store/object-store.ts'
 import {
   ArchivedLog,
   type ArchiveFaults,
   DAY,
   insertModel,
+  listRequests,
   logged,
   makeDay,
   NOW,
-  requestsOf,
   store,
-} from '../../support/archive/archived-log.ts'
-import { changed, Halt, withFiles } from '../../support/archive/faults.ts'
-import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+} from '../../../support/archive/archived-log.ts'
+import { changed, Halt, withFiles } from '../../../support/archive/faults.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
 const RECORDS = Array.from({ length: 20 }, (_, n) =>
   logged(n * 1_000, { reference: n === 3 ? 'A-1' : `B-${n}` }),
@@ -47,7 +47,7 @@ async function started(): Promise<ArchivedLog> {
 }
 
 const away = () => new ObjectStoreError('away', 'no answer')
-const fileOf = (log: ArchivedLog, name: string) => join(log.directory, 'dt=2026-10-05', name)
+const makeFile = (log: ArchivedLog, name: string) => join(log.directory, 'dt=2026-10-05', name)
 const erase = (log: ArchivedLog, keepMs: number) =>
   log.reading(({ eraser }) => eraser.erase(ERASURE, new ErasedPlaces()), true, { keepMs })
 
@@ -69,7 +69,7 @@ async function failedRound(log: ArchivedLog): Promise<void> {
 // A process that stood still for a minute goes on where it was, whoever works by then.
 test('a delete that ends late takes no file that readers need', async () => {
   const log = await started()
-  const before = await log.reading(requestsOf)
+  const before = await log.reading(listRequests)
   await failedRound(log)
   await log.age(2)
   const halt = new Halt()
@@ -90,13 +90,13 @@ test('a delete that ends late takes no file that readers need', async () => {
   halt.end()
   await running
   expect(log.files()).toEqual([MANIFEST, SECOND])
-  expect(await log.reading(requestsOf)).toEqual(before)
+  expect(await log.reading(listRequests)).toEqual(before)
 })
 
 // The answer of a store can be lost for good, and its work be done hours later.
 test('a file that is put late changes nothing, and is deleted again', async () => {
   const log = await started()
-  const before = await log.reading(requestsOf)
+  const before = await log.reading(listRequests)
   const late: (() => Promise<unknown>)[] = []
   const { archiver } = await log.faulty({
     objects: (objects) =>
@@ -122,7 +122,7 @@ test('a file that is put late changes nothing, and is deleted again', async () =
   expect(log.files()).toEqual([MANIFEST, SECOND])
   for (const end of late) await end()
   expect(log.files()).toEqual([MANIFEST, FIRST, SECOND])
-  expect(await log.reading(requestsOf)).toEqual(before)
+  expect(await log.reading(listRequests)).toEqual(before)
   await log.round()
   expect(log.files()).toContain(FIRST)
   await log.age(2)
@@ -150,31 +150,32 @@ async function failedOver(): Promise<ArchivedLog> {
 
 test('a failover that has lost an erasure has lost no score', async () => {
   const log = await failedOver()
-  const ids = RECORDS.map(({ record }) => record.requestId).sort()
-  const idsOf = async () => (await log.reading(requestsOf)).map(({ requestId }) => requestId).sort()
-  expect(await idsOf()).toEqual(ids)
+  const ids = RECORDS.map(({ requestId }) => requestId).sort()
+  const listIds = async () =>
+    (await log.reading(listRequests)).map(({ requestId }) => requestId).sort()
+  expect(await listIds()).toEqual(ids)
   for (let rounds = 0; rounds < 2; rounds++) {
     await log.age(2)
     expect(await log.round({ keepMs: KEEP_MS })).toBe(true)
   }
   expect(log.files()).toEqual([MANIFEST, FIRST])
-  expect(await idsOf()).toEqual(ids)
+  expect(await listIds()).toEqual(ids)
   await erase(log, KEEP_MS)
   await log.age(1)
   expect(await log.round({ keepMs: KEEP_MS })).toBe(true)
   expect(log.files()).toEqual([MANIFEST, 'part-00000-g3.parquet'])
-  expect(await idsOf()).toEqual(ids)
+  expect(await listIds()).toEqual(ids)
 })
 
 // It may be the only copy.
 test('another generation stays while the store lacks the one that readers need', async () => {
   const log = await failedOver()
-  rmSync(fileOf(log, FIRST))
+  rmSync(makeFile(log, FIRST))
   for (let rounds = 0; rounds < 2; rounds++) {
     await log.age(2)
     await log.round({ keepMs: KEEP_MS })
   }
-  expect(existsSync(fileOf(log, SECOND))).toBe(true)
+  expect(existsSync(makeFile(log, SECOND))).toBe(true)
   expect(log.lines.map(({ message }) => message)).toContain(
     'the archive lacks a file that readers need: other generations of it are kept',
   )
@@ -187,7 +188,7 @@ test('an object of somebody else is kept after a round that failed', async () =>
     objects: (objects) =>
       withFiles(objects, {
         put: async () => {
-          writeFileSync(fileOf(log, FIRST), 'of somebody else')
+          writeFileSync(makeFile(log, FIRST), 'of somebody else')
           throw away()
         },
       }),
@@ -196,20 +197,20 @@ test('an object of somebody else is kept after a round that failed', async () =>
   expect(await archiver.run()).toBe(false)
   await log.age(2)
   expect(await log.round()).toBe(true)
-  expect(readFileSync(fileOf(log, FIRST), 'utf8')).toBe('of somebody else')
+  expect(readFileSync(makeFile(log, FIRST), 'utf8')).toBe('of somebody else')
   expect(log.lines.map(({ facts }) => facts['key'])).toContain(`dt=2026-10-05/${FIRST}`)
-  expect(await log.reading(requestsOf)).toHaveLength(RECORDS.length)
+  expect(await log.reading(listRequests)).toHaveLength(RECORDS.length)
 })
 
 // A file of the same size could be one of another database.
 test('a file that nobody has compared is deleted only if it has its content', async () => {
   const log = await started()
   await failedRound(log)
-  const bytes = readFileSync(fileOf(log, FIRST))
+  const bytes = readFileSync(makeFile(log, FIRST))
   const other = Buffer.from(bytes)
   other[100] = (other[100] ?? 0) ^ 1
-  writeFileSync(fileOf(log, FIRST), other)
+  writeFileSync(makeFile(log, FIRST), other)
   await log.age(2)
   expect(await log.round()).toBe(true)
-  expect(readFileSync(fileOf(log, FIRST)).equals(other)).toBe(true)
+  expect(readFileSync(makeFile(log, FIRST)).equals(other)).toBe(true)
 })

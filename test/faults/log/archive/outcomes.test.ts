@@ -4,13 +4,18 @@ import { pathToFileURL } from 'node:url'
 import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { rowsOf } from '../../../src/platform/db/client.ts'
-import { ArchivedLog, DAY_MS } from '../../support/archive/archived-log.ts'
-import { dataRoot } from '../../support/start/data-root.ts'
-import { hasPostgres, postgres } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
-import { startTwoTeams } from '../../support/start/team.ts'
-import { DEFINITION, OutcomeHistory, step, tell } from '../../support/suites/outcome-histories.ts'
+import { queryRows } from '../../../../src/platform/db/client.ts'
+import { ArchivedLog, DAY_MS } from '../../../support/archive/archived-log.ts'
+import { dataRoot } from '../../../support/start/data-root.ts'
+import { hasPostgres, postgres } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { startTwoTeams } from '../../../support/start/team.ts'
+import {
+  DEFINITION,
+  OutcomeHistory,
+  step,
+  tell,
+} from '../../../support/suites/outcome-histories.ts'
 
 const HISTORIES = 5
 const AFTER_DAYS = 10
@@ -50,7 +55,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     )
     expect(await log.round()).toBe(true)
     const left = async () => {
-      const [row] = await rowsOf<{ blocks: number; archived: number }>(
+      const [row] = await queryRows<{ blocks: number; archived: number }>(
         handle.db,
         sql`select (select count(*) from score_blocks)::integer as blocks,
           (select count(*) from score_archive_blocks)::integer as archived`,
@@ -69,6 +74,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
       await history.expectReport()
     }
 
+    await log.ageFiles()
     expect(await log.round({ retentionDays: AFTER_DAYS - 1 })).toBe(true)
     expect(await left()).toEqual([0, false])
     for (const history of played) {
@@ -78,5 +84,5 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
       const books = { scorings: scorings.filter(({ key }) => known.has(key)), facts }
       await history.expectReport(books, { isLogGone: true })
     }
-  }, 60_000)
+  })
 })

@@ -2,24 +2,24 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { expect, onTestFinished, test } from 'vitest'
-import { dayText } from '../../../src/archive/names.ts'
-import { rowsOf } from '../../../src/platform/db/client.ts'
-import { ErasedPlaces } from '../../../src/score-log/erasure/eraser.ts'
-import { openLogReader } from '../../../src/score-log/reading/open-reader.ts'
+import { dayText } from '../../../../src/log/archive/names.ts'
+import { ErasedPlaces } from '../../../../src/log/erasure/eraser.ts'
+import { openLogReader } from '../../../../src/log/reading/open-reader.ts'
+import { queryRows } from '../../../../src/platform/db/client.ts'
 import {
   ArchivedLog,
   DAY,
   DAY_MS,
   insertModel,
+  listRequests,
   logged,
   makeDay,
   NOW,
-  requestsOf,
   store,
-} from '../../support/archive/archived-log.ts'
-import { FrozenProcess } from '../../support/archive/frozen-process.ts'
-import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+} from '../../../support/archive/archived-log.ts'
+import { FrozenProcess } from '../../../support/archive/frozen-process.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
 /** By default one order of few steps; `SCORELINE_TEST_KILLS` makes it many. */
 const RUNS_ALL = (process.env['SCORELINE_TEST_KILLS'] ?? '') !== ''
@@ -79,7 +79,7 @@ class Stress {
 
   /** Each request is there once, with its reference unless that was erased. */
   async check(what: string): Promise<void> {
-    const found = await this.log.reading(requestsOf)
+    const found = await this.log.reading(listRequests)
     const ids = found.map(({ requestId }) => requestId).sort()
     expect(ids, what).toEqual([...this.requests.keys()].sort())
     for (const { requestId, reference } of found) {
@@ -108,7 +108,7 @@ class Stress {
     const records = Array.from({ length: 1 + this.below(4) }, () => {
       const reference = this.current[this.below(this.current.length)] ?? ''
       const record = logged(day * DAY_MS + this.scored++, { reference })
-      this.requests.set(record.record.requestId, reference)
+      this.requests.set(record.requestId, reference)
       return record
     })
     await store(this.log.handle, records)
@@ -171,8 +171,8 @@ class Stress {
 }
 
 /** The files of each day, and what `_manifest.json` says of them. */
-async function filesOf(log: ArchivedLog) {
-  const rows = await rowsOf<{ key: string }>(
+async function listFiles(log: ArchivedLog) {
+  const rows = await queryRows<{ key: string }>(
     log.handle.db,
     sql`select key from score_archive_files where state = 'live' order by key`,
   )
@@ -214,7 +214,7 @@ test.each(SEEDS)(
     }
     await stress.end()
     await stress.check(`the end of seed ${seed}`)
-    for (const { day, expected, listed, found } of await filesOf(log)) {
+    for (const { day, expected, listed, found } of await listFiles(log)) {
       expect({ day, listed, found }).toEqual({ day, listed: expected, found: expected })
     }
   },

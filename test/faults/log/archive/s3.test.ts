@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../../src/platform/clock.ts'
-import { guardStore } from '../../../src/platform/db/guard.ts'
-import { DatabaseHealth } from '../../../src/platform/db/health.ts'
+import { systemClock } from '../../../../src/platform/clock.ts'
+import { guardStore } from '../../../../src/platform/db/guard.ts'
+import { DatabaseHealth } from '../../../../src/platform/db/health.ts'
 import {
   ArchivedLog,
   DAY,
   insertModel,
+  listRequests,
   logged,
   makeDay,
-  requestsOf,
   store,
-} from '../../support/archive/archived-log.ts'
-import { S3Server } from '../../support/servers/s3-server.ts'
-import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+} from '../../../support/archive/archived-log.ts'
+import { S3Server } from '../../../support/servers/s3-server.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
 const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' }
 const RECORDS = Array.from({ length: 30 }, (_, n) => logged(n * 1_000))
@@ -49,7 +49,7 @@ afterEach(async () => {
 })
 
 const inBucket = () => ({ url: 's3://bucket/scores', endpoint: server.endpoint })
-const requests = () => log.reading(requestsOf, true, inBucket())
+const requests = () => log.reading(listRequests, true, inBucket())
 
 // An answer that was lost, or that says that somebody else writes, must not make a second file.
 test('a day goes to a bucket whose server fails now and then, and is read from there', async () => {
@@ -81,7 +81,7 @@ test('a bucket that fails for long keeps the day in the database', async () => {
 test('a file that the bucket gives back otherwise keeps the day in the database', async () => {
   server.corrupts = true
   expect(await log.round(inBucket())).toBe(false)
-  expect(await log.reading(requestsOf, false)).toHaveLength(RECORDS.length)
+  expect(await log.reading(listRequests, false)).toHaveLength(RECORDS.length)
   server.corrupts = false
   expect(await log.round(inBucket())).toBe(true)
   expect(await requests()).toHaveLength(RECORDS.length)
@@ -92,20 +92,20 @@ test('a bucket that is silent or gone makes reads unavailable, and not the datab
   await log.round(inBucket())
   const health = new DatabaseHealth(systemClock)
   let overdue = 0
-  const guard = { deadlineMs: 3_000, onOverdue: () => overdue++, health }
+  const guard = { deadlineMs: 3_000, renew: () => overdue++, health }
   const guarded = <Store extends object>(one: Store) => guardStore(one, guard)
   const place = inBucket()
-  const reading = () => log.reading(requestsOf, true, { ...place, guarded })
+  const reading = () => log.reading(listRequests, true, { ...place, guarded })
   const isAway = { code: 'unavailable', message: expect.stringContaining('archive') }
   server.delayMs = 60_000
   const beganMs = performance.now()
   await expect(reading()).rejects.toMatchObject(isAway)
-  expect(performance.now() - beganMs).toBeLessThan(15_000)
+  expect(performance.now() - beganMs).toBeLessThan(25_000)
   await server.close()
   await expect(reading()).rejects.toMatchObject(isAway)
   expect([overdue, health.calls.away, health.calls.overdue]).toEqual([0, 0, 0])
   expect(health.calls.ok).toBeGreaterThan(0)
-}, 40_000)
+})
 
 test('the operator learns that a server ignores conditions', async () => {
   server.options = { ignoresConditions: true }

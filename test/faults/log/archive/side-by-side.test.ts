@@ -1,24 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { DayLockedError, DayStore } from '../../../src/archive/day-store.ts'
-import { rowsOf } from '../../../src/platform/db/client.ts'
-import { ErasedPlaces } from '../../../src/score-log/erasure/eraser.ts'
+import { DayLockedError, DayStore } from '../../../../src/log/archive/day-store.ts'
+import { ErasedPlaces } from '../../../../src/log/erasure/eraser.ts'
+import { queryRows } from '../../../../src/platform/db/client.ts'
 import {
   ArchivedLog,
   type ArchiveFaults,
   DAY,
   DAY_MS,
   insertModel,
+  listRequests,
   logged,
   makeDay,
   NOW,
-  requestsOf,
   store,
-} from '../../support/archive/archived-log.ts'
-import { changed, Halt, withFiles } from '../../support/archive/faults.ts'
-import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+} from '../../../support/archive/archived-log.ts'
+import { changed, Halt, withFiles } from '../../../support/archive/faults.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
 const LOCKED_MS = 1_500
 
@@ -35,15 +35,15 @@ describe.each(backends)('on $name', (backend) => {
     await insertModel(handle)
     for (let day = 0; day < days; day++) {
       await makeDay(handle, DAY + day * DAY_MS)
-      await store(handle, recordsOf(day))
+      await store(handle, readRecords(day))
     }
     return log
   }
 
-  const recordsOf = (day: number) =>
+  const readRecords = (day: number) =>
     Array.from({ length: 5 }, (_, n) => logged(day * DAY_MS + n, { reference: `A-${day}` }))
   const blocksLeft = async ({ handle }: ArchivedLog) =>
-    (await rowsOf(handle.db, sql`select 1 from score_blocks`)).length
+    (await queryRows(handle.db, sql`select 1 from score_blocks`)).length
 
   /** A process with another way to switch days, which counts the files that it stores. */
   const switching = (
@@ -72,7 +72,7 @@ describe.each(backends)('on $name', (backend) => {
     const log = await started(1)
     await log.round()
     await makeDay(log.handle, DAY + DAY_MS)
-    await store(log.handle, recordsOf(1))
+    await store(log.handle, readRecords(1))
     const halt = new Halt()
     const { faults } = switching(async (real, ...of) => {
       await halt.here()
@@ -87,7 +87,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(erased.requests).toBe(5)
     halt.end()
     expect(await running).toBe(true)
-    const requests = await log.reading(requestsOf)
+    const requests = await log.reading(listRequests)
     expect(requests).toHaveLength(10)
     expect(requests.filter(({ reference }) => reference === 'A-0')).toEqual([])
   })
@@ -152,32 +152,12 @@ describe.each(backends)('on $name', (backend) => {
     })
     const { archiver } = await log.faulty(faults)
     expect(await archiver.run()).toBe(false)
-    expect(await log.reading(requestsOf)).toHaveLength(6)
+    expect(await log.reading(listRequests)).toHaveLength(6)
     log.nowMs += 2 * 60_000
     expect(await archiver.run()).toBe(true)
     expect(await blocksLeft(log)).toBe(0)
-    expect(await log.reading(requestsOf)).toHaveLength(6)
+    expect(await log.reading(listRequests)).toHaveLength(6)
   })
-
-  // A block that is not summed up would be missing from the statistics for ever.
-  test.each([{ isStray: false }, { isStray: true }])(
-    'a day with a block that is not summed up stays (stray: $isStray)',
-    async ({ isStray }) => {
-      const log = await started(isStray ? 0 : 1)
-      const { db } = log.handle
-      if (isStray) for (const record of recordsOf(0)) await store(log.handle, [record])
-      else await store(log.handle, [logged(6)])
-      await db.execute(sql`update score_blocks set is_summed = false
-        where block_id = (select max(block_id) from score_blocks)`)
-      const before = await blocksLeft(log)
-      expect(before).toBeGreaterThan(1)
-      await log.round()
-      expect(await blocksLeft(log)).toBe(before)
-      await db.execute(sql`update score_blocks set is_summed = true`)
-      await log.round()
-      expect(await blocksLeft(log)).toBe(0)
-    },
-  )
 
   if (backend.name === 'PostgreSQL') {
     // It holds every table for hours: neither writers nor the archive may wait for it.

@@ -2,9 +2,9 @@ import { cpSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { verifyLog } from '../../../src/proof/verify.ts'
-import { PostgresBlockIndex } from '../../../src/score-log/blocks/block-index.ts'
-import { PostgresTreeStore } from '../../../src/score-log/proof/tree-store.ts'
+import { BlockIndexReader } from '../../../../src/log/blocks/block-index.ts'
+import { TreeStore } from '../../../../src/log/proof/tree-store.ts'
+import { verifyLog } from '../../../../src/log/proof/verify.ts'
 import {
   ArchivedLog,
   DAY,
@@ -13,9 +13,9 @@ import {
   logged,
   makeDay,
   store,
-} from '../../support/archive/archived-log.ts'
-import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+} from '../../../support/archive/archived-log.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
 const FIRST = 'dt=2026-10-05/part-00000-g1.parquet'
 const SECOND = 'dt=2026-10-06/part-00000-g1.parquet'
@@ -57,12 +57,12 @@ describe.each(backends)('on $name', (backend) => {
 
   const verified = (hasArchive = true) =>
     log.reading(
-      ({ blocks, models }) =>
+      ({ blocks, cells }) =>
         verifyLog({
           blocks,
-          models,
-          index: new PostgresBlockIndex(log.handle.db),
-          trees: new PostgresTreeStore(log.handle.db),
+          models: cells,
+          index: new BlockIndexReader(log.handle.db),
+          trees: new TreeStore(log.handle.db),
           teamId: 'team_1',
           keptFromMs: DAY,
           checkpoint: null,

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { outcomeOf } from '../../support/expect/answers.ts'
-import { auditAtTheEnd } from '../../support/expect/audit.ts'
-import { type Answered, byId, replay, type State } from '../../support/naive/history.ts'
-import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
-import { backends } from '../../support/start/databases.ts'
-import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, Team } from '../../support/start/team.ts'
-
-// Whole services are started and ended within tests, on a machine that does other things too.
-vi.setConfig({ testTimeout: 120_000 })
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findOutcome } from '../../../support/expect/answers.ts'
+import { auditAtTheEnd } from '../../../support/expect/audit.ts'
+import { type Answered, byId, replay, type State } from '../../../support/naive/history.ts'
+import { evaluateNaively } from '../../../support/naive/naive-evaluator.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { TestService } from '../../../support/start/service.ts'
+import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 const CHANGES = 50
 const applicant = { income: 1 }
@@ -88,10 +85,10 @@ describe.each(backends)('on $name', (backend) => {
       if (n <= 5) entries.push(await team.add(slug, id, 2))
       else free.push(id)
     }
-    return { slug, first: await stateOf(slug), entries, free, versions }
+    return { slug, first: await readState(slug), entries, free, versions }
   }
 
-  async function stateOf(slug: string): Promise<State> {
+  async function readState(slug: string): Promise<State> {
     const { cache_version, champion_model, shadow_mode, challengers } = await team.deployment(slug)
     return {
       version: cache_version,
@@ -118,7 +115,7 @@ describe.each(backends)('on $name', (backend) => {
    * answered.
    */
   async function storm({ slug, first, ...rest }: Contest, mix: string, atOnce: number) {
-    const orderOf = MIXES[mix] ?? expect.fail('no such mix')
+    const findOrder = MIXES[mix] ?? expect.fail('no such mix')
     let latest = first.version
     let isOver = false
     const answered: Answered[] = []
@@ -141,7 +138,7 @@ describe.each(backends)('on $name', (backend) => {
     const outcomes: string[] = []
     const change = async (index: number): Promise<void> => {
       if (index >= CHANGES) return
-      const [kind, method, path, body] = orderOf({ slug, first, ...rest }, index)
+      const [kind, method, path, body] = findOrder({ slug, first, ...rest }, index)
       const request = team.call(method, `/v1/deployments/${slug}${path}`, body)
       watch(look(`beside ${index}`, index % 3 === 2))
       const response = await request
@@ -149,7 +146,7 @@ describe.each(backends)('on $name', (backend) => {
         answered.push({ kind, body: response.json() })
         latest = Math.max(latest, response.json().cache_version)
       }
-      outcomes.push(outcomeOf(response))
+      outcomes.push(findOutcome(response))
       await change(index + atOnce)
     }
     try {
@@ -162,7 +159,7 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   /** The numbers of an answer are all of one model, whose number this is. */
-  function numberOf(body: Seen['body'], version: string): number {
+  function readNumber(body: Seen['body'], version: string): number {
     const number = Number(version)
     const spec = numberedSpec(number)
     const { score, pd, riskGrade, contributions } = evaluateNaively(spec, applicant)
@@ -206,12 +203,12 @@ describe.each(backends)('on $name', (backend) => {
 
       const states = replay(arena.first, answered)
       const last = states.at(-1)
-      const now = await stateOf(arena.slug)
+      const now = await readState(arena.slug)
       expect({ ...now, previous: last?.previous }).toEqual(last)
       expect(now.version).toBe(arena.first.version + outcomes.filter((one) => one === '200').length)
-      expect(await team.statusOf(now.champion)).toBe('active')
+      expect(await team.findStatus(now.champion)).toBe('active')
       for (const { model_id } of now.challengers)
-        expect(await team.statusOf(model_id)).toBe('active')
+        expect(await team.findStatus(model_id)).toBe('active')
 
       expect(seen.length).toBeGreaterThan(CHANGES)
       // With fewer changes in the queue the scores get between them.
@@ -220,9 +217,9 @@ describe.each(backends)('on $name', (backend) => {
       const known = new Set(seen.map((answer) => fitting(answer)[0]?.version))
       if (atOnce < CHANGES) expect(known.size).toBeGreaterThan(5)
       for (const answer of seen) {
-        numberOf(answer.body, answer.body.model_version)
+        readNumber(answer.body, answer.body.model_version)
         for (const shadow of answer.body.shadow_scores ?? []) {
-          expect(numberOf(shadow, shadow.version)).toBe(arena.versions.get(shadow.model_id))
+          expect(readNumber(shadow, shadow.version)).toBe(arena.versions.get(shadow.model_id))
         }
         const about = `${JSON.stringify(answer)} is of none of ${JSON.stringify(states)}`
         expect(fitting(answer), about).not.toEqual([])
@@ -251,14 +248,15 @@ describe.each(backends)('on $name', (backend) => {
         ...[archive(one.modelId), archive(two.modelId)],
       ])
       for (const response of responses) {
-        expect(outcomeOf(response)).toMatch(
+        expect(findOutcome(response)).toMatch(
           /^(200|404 challenger_not_found|409 model_is_champion|422 invalid_traffic_config)$/,
         )
       }
       for (const { slug } of [one, two]) {
         const { champion_model, challengers } = await team.deployment(slug)
-        expect(await team.statusOf(champion_model.id)).toBe('active')
-        for (const { model_id } of challengers) expect(await team.statusOf(model_id)).toBe('active')
+        expect(await team.findStatus(champion_model.id)).toBe('active')
+        for (const { model_id } of challengers)
+          expect(await team.findStatus(model_id)).toBe('active')
       }
     }
   })
