@@ -31,7 +31,7 @@ export interface Lender {
   readonly cutoff: number
   /**
    * What happens to an application without a score. It has no default, because it is a decision of
-   * the lender: see docs/integrating.md, "When no score comes".
+   * the lender: see docs/errors.md, "When no score comes".
    */
   readonly withoutScore: (application: Application, error: NoScore) => Promise<Decision>
 }

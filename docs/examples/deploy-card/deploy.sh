@@ -12,9 +12,11 @@
 #
 #   ./deploy.sh CARD_FOLDER
 #
-# The folder holds card.csv (the file of the tool), options.json (fields of POST /v1/models/import
-# without `card` and `sample`), sample.csv (applicants with the scores of the tool), and smoke.json
-# ({"applicant": {…}, "score": …}).
+# The folder holds card.csv (or .json, the file of the tool), options.json (fields of
+# POST /v1/models/import without `card` and `sample`; `accept_unreached` for bins that no applicant
+# of the sample reaches), sample.csv (or .ndjson, applicants with the scores of the tool), and
+# smoke.json ({"applicant": {…}, "score": …}). `scoreline init` of the Python client writes such a
+# folder from a fitted card.
 set -euo pipefail
 : "${SCORELINE_URL:?}" "${SCORELINE_TOKEN:?}" "${SCORELINE_KEY:?}" "${DEPLOYMENT:?}" "${RELEASE:?}"
 MODE=${MODE:-shadow}
@@ -56,10 +58,15 @@ js() { node -e 'const a = JSON.parse(fs.readFileSync(0, "utf8")); console.log(ev
 order() {
   node -e '
     const [folder, more] = process.argv.slice(1)
-    const text = (name) => fs.readFileSync(`${folder}/${name}`, "utf8")
-    const options = JSON.parse(text("options.json"))
-    const files = { card: text("card.csv"), sample: text("sample.csv") }
-    console.log(JSON.stringify({ ...options, ...files, ...JSON.parse(more) }))' "$folder" "$1"
+    const text = (name) => {
+      const file = fs.readdirSync(folder).find((one) => one.startsWith(`${name}.`))
+      return fs.readFileSync(`${folder}/${file}`, "utf8")
+    }
+    const { accept_unreached, ...options } = JSON.parse(text("options"))
+    const files = { card: text("card"), sample: text("sample") }
+    const order = { ...options, ...files, ...JSON.parse(more) }
+    if (accept_unreached && order.register) order.register.accept_unreached = true
+    console.log(JSON.stringify(order))' "$folder" "$1"
 }
 
 echo '1. Check: the card gives the same scores as the tool.'
