@@ -219,7 +219,7 @@ describe.skipIf(inject('postgresTemplate') === null)('on PostgreSQL', () => {
 
     proxy = await TcpProxy.start(targetPort, port)
     // Without a request, by the probe of its own that every replica makes.
-    await expect.poll(ready, { timeout: 20_000, interval: 200 }).toEqual([200, 'ok'])
+    await expect.poll(ready, { interval: 200 }).toEqual([200, 'ok'])
     expect(await score()).toBe(200)
   })
 })

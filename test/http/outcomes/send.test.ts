@@ -164,7 +164,7 @@ describe.each(backends)('on $name', (backend) => {
     const item = good({ deployment: slug, reference: 'early' })
     expect(await findStatus(item)).toBe('unmatched')
     await scored(slug, 'early')
-    await expect.poll(async () => (await report(slug)).n, { timeout: 15_000 }).toBe(1)
+    await expect.poll(async () => (await report(slug)).n).toBe(1)
     expect(await findStatus(item)).toBe('unchanged')
   })
 

@@ -83,7 +83,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.go(place)
     await visitor.page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
     const loading = visitor.page.locator('.loading')
-    await expect.poll(() => loading.count(), { timeout: 15_000 }).toBe(0)
+    await expect.poll(() => loading.count()).toBe(0)
   }
 
   async function newMember(role: string) {
@@ -169,7 +169,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     for (const name of [...names, ...names.toReversed()]) {
       await page.getByRole('link', { name, exact: true }).first().click()
       await page.locator('main h1').waitFor()
-      await expect.poll(() => page.locator('.loading').count(), { timeout: 15_000 }).toBe(0)
+      await expect.poll(() => page.locator('.loading').count()).toBe(0)
       expect(await page.getByRole('alert').allInnerTexts(), name).toEqual([])
     }
     await visitor.close()

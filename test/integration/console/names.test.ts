@@ -47,7 +47,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     ]) {
       await visitor.go(place)
       await page.getByText(NAME).first().waitFor({ state: 'attached' })
-      await expect.poll(() => page.locator('.loading').count(), { timeout: 15_000 }).toBe(0)
+      await expect.poll(() => page.locator('.loading').count()).toBe(0)
       // A table may scroll for its many columns, but a name alone is wider than that.
       const widestPx = await page.evaluate(
         "Math.max(0, ...[...document.querySelectorAll('.scroll')].map((one) => one.scrollWidth))",

@@ -50,7 +50,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     for (const text of texts) await visitor.sees(text)
     const loading = visitor.page.locator('.loading')
     // The first report starts a thread.
-    await expect.poll(() => loading.count(), { timeout: 20_000 }).toBe(0)
+    await expect.poll(() => loading.count()).toBe(0)
   }
 
   /**

@@ -42,12 +42,14 @@ test('an answer whose reader stalls breaks off, and ends what makes it', async (
   const { client, state } = await serving()
   client.pause()
   let seen = -1
+  let looks = 0
+  // A busy machine can hold the sending up for a moment.
   const hasStalled = () => {
-    const isSame = state.made > 0 && state.made === seen
+    looks = state.made > 0 && state.made === seen ? looks + 1 : 0
     seen = state.made
-    return isSame
+    return looks >= 5
   }
-  await expect.poll(hasStalled, { interval: 200, timeout: 10_000 }).toBe(true)
+  await expect.poll(hasStalled, { interval: 200 }).toBe(true)
   expect(state.made).toBeLessThan(CHUNKS)
   vi.advanceTimersByTime(patienceMs(CHUNK) - 1)
   expect(state.isEnded).toBe(false)

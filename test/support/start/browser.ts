@@ -39,7 +39,7 @@ export class ConsoleBrowser {
   async open({ colorScheme = 'light' }: Visit = {}): Promise<ConsolePage> {
     const viewport = { width: 1280, height: 900 }
     const context = await this.browser.newContext({ colorScheme, viewport })
-    context.setDefaultTimeout(15_000)
+    context.setDefaultTimeout(60_000)
     const page = new ConsolePage(context, await context.newPage(), this.url)
     await page.go('')
     return page

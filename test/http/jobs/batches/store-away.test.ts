@@ -15,6 +15,6 @@ test('a start without the store of batches is counted as a failure', async () =>
       const { body } = await service.call({ method: 'GET', url: '/metrics' })
       expect(body).toMatch(/^scoreline_batch_upkeep_failures_total [1-9]/m)
     },
-    { timeout: 10_000, interval: 100 },
+    { timeout: 30_000, interval: 100 },
   )
 })

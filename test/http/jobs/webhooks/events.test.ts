@@ -125,7 +125,7 @@ describe.each(backends)('on $name', (backend) => {
     const webhook = await hook('/status/500', { types: ['webhook.test'] })
     await team.done('POST', `${webhook.path}/test`)
     const state = async () => (await webhook.deliveries())[0]
-    await expect.poll(state, { timeout: 15_000 }).toMatchObject({
+    await expect.poll(state).toMatchObject({
       state: 'dead',
       attempts: 3,
       last_status: 500,
