@@ -5,8 +5,9 @@ import { LoginRequest, TokenResult } from '../../schemas/auth.ts'
 import { errorResponses } from '../../schemas/errors.ts'
 import { AppError } from '../errors.ts'
 import { ANYONE } from '../http/access/caller.ts'
-import { readBodyLimit } from '../http/body-limit.ts'
+import { limitBodies } from '../http/body-limit.ts'
 import { clientNetwork } from '../http/client-network.ts'
+import { defineRoute } from '../http/define-route.ts'
 import { forbidStoring } from '../identity/auth/plugin.ts'
 import type { AuthService, Session } from '../identity/auth/service.ts'
 import { readTokens } from '../identity/auth/tokens.ts'
@@ -33,16 +34,15 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
   app,
   { auth, session },
 ) => {
-  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
+  limitBodies(app, BODY_BYTES_MAX)
   const response = { 200: AccessToken, ...errorResponses(400, 401, 413, 415) }
 
   app.post(
     '/console/session',
-    {
-      bodyLimit,
-      schema: { body: LoginRequest, response },
-      config: { operation: 'console.sign_in', access: ANYONE },
-    },
+    defineRoute('console.sign_in', ANYONE, {
+      body: LoginRequest,
+      response,
+    }),
     async (request, reply) => {
       const clientAddress = clientNetwork(request.ip)
       const started = await auth.login({ ...request.body, clientAddress })
@@ -55,11 +55,10 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
 
   app.put(
     '/console/session',
-    {
-      bodyLimit,
-      schema: { body: Nothing, response },
-      config: { operation: 'console.renew', access: ANYONE },
-    },
+    defineRoute('console.renew', ANYONE, {
+      body: Nothing,
+      response,
+    }),
     async (request, reply) => {
       forbidStoring(reply)
       try {
@@ -76,11 +75,9 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
 
   app.delete(
     '/console/session',
-    {
-      bodyLimit,
-      schema: { response: { 204: Type.Null(), ...errorResponses(400, 413, 415) } },
-      config: { operation: 'console.sign_out', access: ANYONE },
-    },
+    defineRoute('console.sign_out', ANYONE, {
+      response: { 204: Type.Null(), ...errorResponses(400, 413, 415) },
+    }),
     async (request, reply) => {
       // The browser forgets the session even if ending it fails.
       session.forget(request, reply)

@@ -5,6 +5,7 @@ import { errorResponses } from '../../schemas/errors.ts'
 import { AppError } from '../errors.ts'
 import { ANYONE } from '../http/access/caller.ts'
 import { clientNetwork } from '../http/client-network.ts'
+import { defineRoute } from '../http/define-route.ts'
 import { findSignOnRefusal, signOnRefused } from '../identity/auth/oidc/refusals.ts'
 import { SIGN_ON_LIFE_SEC, type SignOnService } from '../identity/auth/oidc/service.ts'
 import { forbidStoring } from '../identity/auth/plugin.ts'
@@ -54,10 +55,9 @@ export const consoleSignOnRoutes: FastifyPluginAsyncTypebox<ConsoleSignOnOptions
 
   app.get(
     '/console/methods',
-    {
-      schema: { response: { 200: Methods, ...errorResponses() } },
-      config: { operation: 'console.methods', access: ANYONE },
-    },
+    defineRoute('console.methods', ANYONE, {
+      response: { 200: Methods, ...errorResponses() },
+    }),
     (_request, reply) => {
       forbidStoring(reply)
       const { hasSignOn, hasPasswords } = signOn.methods
@@ -90,10 +90,9 @@ export const consoleSignOnRoutes: FastifyPluginAsyncTypebox<ConsoleSignOnOptions
 
   app.get(
     '/console/callback',
-    {
-      schema: { querystring: CallbackQuery },
-      config: { operation: 'console.end_sign_on', access: ANYONE },
-    },
+    defineRoute('console.end_sign_on', ANYONE, {
+      querystring: CallbackQuery,
+    }),
     async (request, reply) => {
       const isSecure = session.isSecure(request)
       const flow = SIGN_ON_COOKIE.valueIn(request, isSecure)

@@ -8,3 +8,11 @@ import type { FastifyInstance } from 'fastify'
 export function readBodyLimit(app: FastifyInstance, bytesMax: number): number {
   return Math.min(bytesMax, app.initialConfig.bodyLimit ?? bytesMax)
 }
+
+/** Limits the bodies of all routes that the plugin registers from here on. */
+export function limitBodies(app: FastifyInstance, bytesMax: number): void {
+  const bodyLimit = readBodyLimit(app, bytesMax)
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'GET') route.bodyLimit = bodyLimit
+  })
+}

@@ -4,6 +4,7 @@ import { errorResponses } from '../../schemas/errors.ts'
 import { Job } from '../../schemas/jobs.ts'
 import { ANALYSTS, ANY_MEMBER } from '../http/access/caller.ts'
 import { userCaller } from '../http/access/request-caller.ts'
+import { defineRoute } from '../http/define-route.ts'
 import { jobFields } from './response.ts'
 import type { JobService } from './service.ts'
 
@@ -17,19 +18,19 @@ const JobParams = Type.Object({ id: Type.String() })
 export const jobRoutes: FastifyPluginAsyncTypebox<JobRouteOptions> = async (app, { jobs }) => {
   app.get(
     '/v1/jobs/:id',
-    {
-      schema: { params: JobParams, response: { 200: Job, ...errorResponses(401, 403, 404) } },
-      config: { operation: 'jobs.get', access: ANY_MEMBER },
-    },
+    defineRoute('jobs.get', ANY_MEMBER, {
+      params: JobParams,
+      response: { 200: Job, ...errorResponses(401, 403, 404) },
+    }),
     async (request) => jobFields(await jobs.getAs(userCaller(request), request.params.id)),
   )
 
   app.post(
     '/v1/jobs/:id/cancel',
-    {
-      schema: { params: JobParams, response: { 200: Job, ...errorResponses(401, 403, 404) } },
-      config: { operation: 'jobs.cancel', access: ANALYSTS },
-    },
+    defineRoute('jobs.cancel', ANALYSTS, {
+      params: JobParams,
+      response: { 200: Job, ...errorResponses(401, 403, 404) },
+    }),
     async (request) => jobFields(await jobs.cancelAs(userCaller(request), request.params.id)),
   )
 }

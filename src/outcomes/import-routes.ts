@@ -7,6 +7,7 @@ import { IMPORT_BODIES, OutcomeImport, OutcomeImportStarted } from '../../schema
 import { AppError } from '../errors.ts'
 import { OUTCOME_READERS, OUTCOME_SENDERS } from '../http/access/caller.ts'
 import { provenCaller } from '../http/access/request-caller.ts'
+import { defineRoute } from '../http/define-route.ts'
 import { provenBody } from '../http/proof.ts'
 import type { ImportFormat, OutcomeImports } from './imports.ts'
 import { makeSender } from './routes.ts'
@@ -32,18 +33,12 @@ export const outcomeImportRoutes: FastifyPluginAsyncTypebox<OutcomeImportRouteOp
 
   app.post(
     '/v1/outcomes/imports',
-    {
+    defineRoute('outcomes.import', OUTCOME_SENDERS, {
       bodyLimit: bytesMax,
-      schema: {
-        response: { 202: OutcomeImportStarted, ...errorResponses(400, 401, 403, 413, 415) },
-      },
-      config: {
-        operation: 'outcomes.import',
-        access: OUTCOME_SENDERS,
-        isStreamed: true,
-        fileTypes: Object.keys(FORMATS),
-      },
-    },
+      response: { 202: OutcomeImportStarted, ...errorResponses(400, 401, 403, 413, 415) },
+      isStreamed: true,
+      fileTypes: Object.keys(FORMATS),
+    }),
     async (request, reply) => {
       const format = readFormat(request)
       const sender = makeSender(provenCaller(request))
@@ -55,13 +50,10 @@ export const outcomeImportRoutes: FastifyPluginAsyncTypebox<OutcomeImportRouteOp
 
   app.get(
     '/v1/outcomes/imports/:id',
-    {
-      schema: {
-        params: Type.Object({ id: Type.String() }),
-        response: { 200: OutcomeImport, ...errorResponses(401, 403, 404) },
-      },
-      config: { operation: 'outcomes.get_import', access: OUTCOME_READERS },
-    },
+    defineRoute('outcomes.get_import', OUTCOME_READERS, {
+      params: Type.Object({ id: Type.String() }),
+      response: { 200: OutcomeImport, ...errorResponses(401, 403, 404) },
+    }),
     async (request) => {
       const found = await outcomeImports.get(makeSender(provenCaller(request)), request.params.id)
       const { id, status, lines, counts, errors } = found

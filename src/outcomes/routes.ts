@@ -20,6 +20,7 @@ import {
 } from '../http/access/caller.ts'
 import { provenCaller, userCaller } from '../http/access/request-caller.ts'
 import { readBodyLimit } from '../http/body-limit.ts'
+import { defineRoute } from '../http/define-route.ts'
 import type { AuditLogService } from '../identity/audit/service.ts'
 import type { OutcomeDefinition, OutcomeDefinitions } from './definitions.ts'
 import {
@@ -46,18 +47,15 @@ export const outcomeRoutes: FastifyPluginAsyncTypebox<OutcomeRouteOptions> = asy
 ) => {
   app.put(
     '/v1/outcome-definitions/:id',
-    {
+    defineRoute('outcome_definitions.put', DEPLOYERS, {
       bodyLimit: readBodyLimit(app, BODY_BYTES_MAX),
-      schema: {
-        params: Type.Object({ id: OutcomeDefinitionId }),
-        body: OutcomeDefinitionBody,
-        response: {
-          200: OutcomeDefinitionSchema,
-          ...errorResponses(400, 401, 403, 409, 413, 415),
-        },
+      params: Type.Object({ id: OutcomeDefinitionId }),
+      body: OutcomeDefinitionBody,
+      response: {
+        200: OutcomeDefinitionSchema,
+        ...errorResponses(400, 401, 403, 409, 413, 415),
       },
-      config: { operation: 'outcome_definitions.put', access: DEPLOYERS },
-    },
+    }),
     async (request) => {
       const { label, window_months, bad_rule_text, maturity_months } = request.body
       const stored = await outcomeDefinitions.put(userCaller(request), {
@@ -73,13 +71,10 @@ export const outcomeRoutes: FastifyPluginAsyncTypebox<OutcomeRouteOptions> = asy
 
   app.get(
     '/v1/outcome-definitions',
-    {
-      schema: {
-        querystring: OutcomeDefinitionsQuery,
-        response: { 200: OutcomeDefinitionsSchema, ...errorResponses(400, 401) },
-      },
-      config: { operation: 'outcome_definitions.list', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('outcome_definitions.list', MEMBER_OR_READING_KEY, {
+      querystring: OutcomeDefinitionsQuery,
+      response: { 200: OutcomeDefinitionsSchema, ...errorResponses(400, 401) },
+    }),
     async (request) => {
       const found = await outcomeDefinitions.list(provenCaller(request).teamId)
       return { outcome_definitions: found.map(definitionFields) }
@@ -88,13 +83,10 @@ export const outcomeRoutes: FastifyPluginAsyncTypebox<OutcomeRouteOptions> = asy
 
   app.post(
     '/v1/outcomes',
-    {
-      schema: {
-        body: OutcomesBody,
-        response: { 200: OutcomeResults, ...errorResponses(400, 401, 403, 413, 415) },
-      },
-      config: { operation: 'outcomes.send', access: OUTCOME_SENDERS },
-    },
+    defineRoute('outcomes.send', OUTCOME_SENDERS, {
+      body: OutcomesBody,
+      response: { 200: OutcomeResults, ...errorResponses(400, 401, 403, 413, 415) },
+    }),
     async (request) => {
       const { outcomes: items } = request.body
       if (items.length > OUTCOMES_MAX) {

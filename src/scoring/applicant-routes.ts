@@ -5,7 +5,8 @@ import { ReasonsQuery } from '../../schemas/reasons.ts'
 import { ApplicantSchema, ScoreRequest, TrialResult } from '../../schemas/scoring.ts'
 import { ANY_MEMBER, MEMBER_OR_ANY_KEY } from '../http/access/caller.ts'
 import { provenCaller, userCaller } from '../http/access/request-caller.ts'
-import { readBodyLimit } from '../http/body-limit.ts'
+import { limitBodies } from '../http/body-limit.ts'
+import { defineRoute } from '../http/define-route.ts'
 import { JSON_TYPE } from '../http/reply.ts'
 import { applicantSchema } from './applicant-schema.ts'
 import { reasonsWanted } from './reason-texts.ts'
@@ -22,17 +23,14 @@ export const applicantRoutes: FastifyPluginAsyncTypebox<ApplicantRouteOptions> =
   app,
   { trials, cache, serving },
 ) => {
-  const bodyLimit = readBodyLimit(app, TRIAL_BODY_BYTES_MAX)
+  limitBodies(app, TRIAL_BODY_BYTES_MAX)
 
   app.get(
     '/v1/score/:slug/schema',
-    {
-      schema: {
-        params: SlugParams,
-        response: { 200: ApplicantSchema, 304: Type.Null(), ...errorResponses(401, 404, 503) },
-      },
-      config: { operation: 'scoring.schema', access: MEMBER_OR_ANY_KEY },
-    },
+    defineRoute('scoring.schema', MEMBER_OR_ANY_KEY, {
+      params: SlugParams,
+      response: { 200: ApplicantSchema, 304: Type.Null(), ...errorResponses(401, 404, 503) },
+    }),
     async (request, reply) => {
       const { teamId, ...caller } = provenCaller(request)
       const environment = caller.kind === 'key' ? caller.environment : null
@@ -47,16 +45,13 @@ export const applicantRoutes: FastifyPluginAsyncTypebox<ApplicantRouteOptions> =
 
   app.post(
     '/v1/deployments/:slug/trial',
-    {
-      bodyLimit,
-      schema: {
-        params: SlugParams,
-        querystring: ReasonsQuery,
-        body: ScoreRequest,
-        response: { 200: TrialResult, ...errorResponses(400, 401, 404, 413, 415, 422, 503) },
-      },
-      config: { operation: 'deployments.trial', access: ANY_MEMBER, takesApplicant: true },
-    },
+    defineRoute('deployments.trial', ANY_MEMBER, {
+      params: SlugParams,
+      querystring: ReasonsQuery,
+      body: ScoreRequest,
+      response: { 200: TrialResult, ...errorResponses(400, 401, 404, 413, 415, 422, 503) },
+      takesApplicant: true,
+    }),
     async (request, reply) => {
       const { reasons, lang } = request.query
       const trial = readScoreRequest({

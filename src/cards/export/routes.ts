@@ -5,6 +5,7 @@ import { ExportQuery } from '../../../schemas/export.ts'
 import { ScorecardSpec } from '../../../schemas/spec.ts'
 import { ANY_MEMBER } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { fileHeaders, JSON_TYPE } from '../../http/reply.ts'
 import type { AuditLogService } from '../../identity/audit/service.ts'
 import type { ExportFormat, ExportService } from './service.ts'
@@ -29,14 +30,11 @@ export const exportRoutes: FastifyPluginAsyncTypebox<ExportRouteOptions> = async
 ) => {
   app.get(
     '/v1/models/:id/export',
-    {
-      schema: {
-        params: ModelParams,
-        querystring: ExportQuery,
-        response: { 200: ScorecardSpec, ...errorResponses(400, 401, 404, 422) },
-      },
-      config: { operation: 'models.export', access: ANY_MEMBER },
-    },
+    defineRoute('models.export', ANY_MEMBER, {
+      params: ModelParams,
+      querystring: ExportQuery,
+      response: { 200: ScorecardSpec, ...errorResponses(400, 401, 404, 422) },
+    }),
     async (request, reply) => {
       const { id } = request.params
       const { key, number_column, column_case, reason_baseline, ...rest } = request.query

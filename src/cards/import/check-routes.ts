@@ -7,6 +7,7 @@ import { Job } from '../../../schemas/jobs.ts'
 import { AppError } from '../../errors.ts'
 import { ANALYSTS } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { jobFields } from '../../jobs/response.ts'
 import type { CheckService } from './checks.ts'
 
@@ -29,16 +30,12 @@ export const checkRoutes: FastifyPluginAsyncTypebox<CheckRouteOptions> = async (
 
   app.post(
     '/v1/models/checks',
-    {
+    defineRoute('models.check', ANALYSTS, {
       bodyLimit: checks.bytesMax,
-      schema: { response: { 202: Job, ...errorResponses(400, 401, 403, 413, 415) } },
-      config: {
-        operation: 'models.check',
-        access: ANALYSTS,
-        isStreamed: true,
-        fileTypes: [NDJSON],
-      },
-    },
+      response: { 202: Job, ...errorResponses(400, 401, 403, 413, 415) },
+      isStreamed: true,
+      fileTypes: [NDJSON],
+    }),
     async (request, reply) => {
       const body = request.body as Readable | undefined
       if (body === undefined) throw new AppError('invalid_request', NO_FILE)

@@ -6,6 +6,7 @@ import { ANALYSTS, DEPLOYER_ROLES } from '../../http/access/caller.ts'
 import { insufficientRole } from '../../http/access/insufficient-role.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
 import { addressedUrl } from '../../http/addressed-url.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
 import { deployedFields } from '../../registry/models/responses.ts'
 import { makeImportInput } from './request.ts'
@@ -24,18 +25,12 @@ export const importRoutes: FastifyPluginAsyncTypebox<ImportRouteOptions> = async
 ) => {
   app.post(
     '/v1/models/import',
-    {
-      schema: {
-        body: ImportRequest,
-        response: { 200: ImportResult, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
-      },
-      config: {
-        operation: 'models.import',
-        access: ANALYSTS,
-        takesIdempotencyKey: true,
-        takesCard: true,
-      },
-    },
+    defineRoute('models.import', ANALYSTS, {
+      body: ImportRequest,
+      response: { 200: ImportResult, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
+      takesIdempotencyKey: true,
+      takesCard: true,
+    }),
     async (request, reply) => {
       const { register } = request.body
       const caller = userCaller(request)

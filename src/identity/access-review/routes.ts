@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { errorResponses } from '../../../schemas/errors.ts'
 import { MANAGER_OR_AUDITOR } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { fileHeaders } from '../../http/reply.ts'
 import type { AccessReviewService } from './service.ts'
 
@@ -17,10 +18,9 @@ export const accessReviewRoutes: FastifyPluginAsyncTypebox<AccessReviewRouteOpti
 ) => {
   app.get(
     '/v1/access-review',
-    {
-      schema: { response: { 200: Type.String(), ...errorResponses(401, 403) } },
-      config: { operation: 'access_review.export', access: MANAGER_OR_AUDITOR },
-    },
+    defineRoute('access_review.export', MANAGER_OR_AUDITOR, {
+      response: { 200: Type.String(), ...errorResponses(401, 403) },
+    }),
     async (request, reply) => {
       const text = await accessReviews.export(userCaller(request))
       reply.headers(fileHeaders('text/csv; charset=utf-8', 'access-review.csv'))

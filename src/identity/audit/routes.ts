@@ -6,6 +6,7 @@ import { errorResponses } from '../../../schemas/errors.ts'
 import { AppError } from '../../errors.ts'
 import { MANAGER_OR_AUDITOR } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import { fileHeaders } from '../../http/reply.ts'
 import { sendChunks } from '../../http/text-stream.ts'
@@ -30,13 +31,10 @@ export const auditLogRoutes: FastifyPluginAsyncTypebox<AuditLogRouteOptions> = a
 ) => {
   app.get(
     '/v1/audit-log',
-    {
-      schema: {
-        querystring: AuditLogQuery,
-        response: { 200: AuditLog, ...errorResponses(400, 401, 403) },
-      },
-      config: { operation: 'audit_log.list', access: MANAGER_OR_AUDITOR },
-    },
+    defineRoute('audit_log.list', MANAGER_OR_AUDITOR, {
+      querystring: AuditLogQuery,
+      response: { 200: AuditLog, ...errorResponses(400, 401, 403) },
+    }),
     (request, reply) => {
       const { teamId } = userCaller(request)
       const { actor, action, subject, from, to, kind = 'changes', ...wanted } = request.query
@@ -64,13 +62,10 @@ export const auditLogRoutes: FastifyPluginAsyncTypebox<AuditLogRouteOptions> = a
 
   app.get(
     '/v1/audit-log/export',
-    {
-      schema: {
-        querystring: AuditExportQuery,
-        response: { 200: Type.String(), ...errorResponses(400, 401, 403) },
-      },
-      config: { operation: 'audit_log.export', access: MANAGER_OR_AUDITOR },
-    },
+    defineRoute('audit_log.export', MANAGER_OR_AUDITOR, {
+      querystring: AuditExportQuery,
+      response: { 200: Type.String(), ...errorResponses(400, 401, 403) },
+    }),
     (request, reply) => {
       const lines = formatLines(auditLog.export(userCaller(request), request.query.after))
       return sendChunks(reply, lines, {

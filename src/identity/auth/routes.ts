@@ -2,8 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { LoginRequest, RefreshRequest, TokenResult } from '../../../schemas/auth.ts'
 import { errorResponses } from '../../../schemas/errors.ts'
 import { ANYONE } from '../../http/access/caller.ts'
-import { readBodyLimit } from '../../http/body-limit.ts'
+import { limitBodies } from '../../http/body-limit.ts'
 import { clientNetwork } from '../../http/client-network.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { forbidStoring } from './plugin.ts'
 import type { AuthService } from './service.ts'
 import { readTokens } from './tokens.ts'
@@ -16,16 +17,15 @@ const BODY_BYTES_MAX = 16 * 1024
 
 /** Signing in, and staying so. */
 export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (app, { auth }) => {
-  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
+  limitBodies(app, BODY_BYTES_MAX)
   const response = { 200: TokenResult, ...errorResponses(400, 401, 413, 415) }
 
   app.post(
     '/api/auth/login',
-    {
-      bodyLimit,
-      schema: { body: LoginRequest, response },
-      config: { operation: 'auth.login', access: ANYONE },
-    },
+    defineRoute('auth.login', ANYONE, {
+      body: LoginRequest,
+      response,
+    }),
     async (request, reply) => {
       forbidStoring(reply)
       const clientAddress = clientNetwork(request.ip)
@@ -35,11 +35,10 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (ap
 
   app.post(
     '/api/auth/refresh',
-    {
-      bodyLimit,
-      schema: { body: RefreshRequest, response },
-      config: { operation: 'auth.refresh', access: ANYONE },
-    },
+    defineRoute('auth.refresh', ANYONE, {
+      body: RefreshRequest,
+      response,
+    }),
     async (request, reply) => {
       forbidStoring(reply)
       return readTokens(app, await auth.refresh(request.body.refresh_token))

@@ -15,7 +15,8 @@ import {
 } from '../../../schemas/keys.ts'
 import { ANY_MEMBER, OWNER_OR_ADMIN } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
-import { readBodyLimit } from '../../http/body-limit.ts'
+import { limitBodies } from '../../http/body-limit.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import { forbidStoring } from '../auth/plugin.ts'
 import { keyFields, listedKey } from './responses.ts'
@@ -31,19 +32,16 @@ const KeyParams = Type.Object({ id: Type.String() })
 
 /** Management of API keys. */
 export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app, { keys }) => {
-  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
+  limitBodies(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/keys',
-    {
-      bodyLimit,
-      schema: {
-        body: CreateKeyRequest,
-        response: { 201: CreatedKey, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
-      },
-      config: { operation: 'keys.create', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
+    defineRoute('keys.create', OWNER_OR_ADMIN, {
+      body: CreateKeyRequest,
+      response: { 201: CreatedKey, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
+      takesIdempotencyKey: true,
       preValidation: checkQuota,
-    },
+    }),
     async (request, reply) => {
       const { name, scopes, environment, rate_limit_per_minute: rateLimitPerMinute } = request.body
       const { expires_at: expiresAt, allowed_addresses: allowedAddresses } = request.body
@@ -64,13 +62,10 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
 
   app.get(
     '/v1/keys',
-    {
-      schema: {
-        querystring: ListKeysQuery,
-        response: { 200: KeyList, ...errorResponses(400, 401) },
-      },
-      config: { operation: 'keys.list', access: ANY_MEMBER },
-    },
+    defineRoute('keys.list', ANY_MEMBER, {
+      querystring: ListKeysQuery,
+      response: { 200: KeyList, ...errorResponses(400, 401) },
+    }),
     (request, reply) => {
       const { teamId } = userCaller(request)
       return sendList(reply, request.query, {
@@ -82,15 +77,12 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
 
   app.post(
     '/v1/keys/:id/rotate',
-    {
-      bodyLimit,
-      schema: {
-        params: KeyParams,
-        body: RotateKeyRequest,
-        response: { 200: RotatedKey, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
-      },
-      config: { operation: 'keys.rotate', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
-    },
+    defineRoute('keys.rotate', OWNER_OR_ADMIN, {
+      params: KeyParams,
+      body: RotateKeyRequest,
+      response: { 200: RotatedKey, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       const { overlap_seconds: overlapSeconds = OVERLAP_SECONDS, expires_at: expiresAt } =
         request.body
@@ -108,16 +100,12 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
 
   app.patch(
     '/v1/keys/:id',
-    {
-      bodyLimit,
-      schema: {
-        params: KeyParams,
-        body: UpdateKeyRequest,
-        response: { 200: ListedKey, ...errorResponses(400, 401, 403, 404, 413, 415) },
-      },
-      config: { operation: 'keys.update', access: OWNER_OR_ADMIN },
+    defineRoute('keys.update', OWNER_OR_ADMIN, {
+      params: KeyParams,
+      body: UpdateKeyRequest,
+      response: { 200: ListedKey, ...errorResponses(400, 401, 403, 404, 413, 415) },
       preValidation: checkQuota,
-    },
+    }),
     async (request) => {
       const { name, rate_limit_per_minute: rateLimitPerMinute } = request.body
       const wanted = {
@@ -130,14 +118,10 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app,
 
   app.delete(
     '/v1/keys/:id',
-    {
-      bodyLimit,
-      schema: {
-        params: KeyParams,
-        response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 404, 413, 415) },
-      },
-      config: { operation: 'keys.revoke', access: OWNER_OR_ADMIN },
-    },
+    defineRoute('keys.revoke', OWNER_OR_ADMIN, {
+      params: KeyParams,
+      response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 404, 413, 415) },
+    }),
     async (request, reply) => {
       await keys.revoke(userCaller(request), request.params.id)
       return reply.code(204).send(null)

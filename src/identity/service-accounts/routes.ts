@@ -16,7 +16,8 @@ import {
   roleNamed,
 } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
-import { readBodyLimit } from '../../http/body-limit.ts'
+import { limitBodies } from '../../http/body-limit.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import { forbidStoring } from '../auth/plugin.ts'
 import {
@@ -39,26 +40,19 @@ export const serviceAccountRoutes: FastifyPluginAsyncTypebox<ServiceAccountRoute
   app,
   { serviceAccounts },
 ) => {
-  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
+  limitBodies(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/service-accounts',
-    {
-      bodyLimit,
-      schema: {
-        body: CreateServiceAccountRequest,
-        response: {
-          201: IssuedServiceAccount,
-          ...errorResponses(400, 401, 403, 409, 413, 415, 422),
-        },
+    defineRoute('service_accounts.create', OWNER_OR_ADMIN_IN_PERSON, {
+      body: CreateServiceAccountRequest,
+      response: {
+        201: IssuedServiceAccount,
+        ...errorResponses(400, 401, 403, 409, 413, 415, 422),
       },
-      config: {
-        operation: 'service_accounts.create',
-        access: OWNER_OR_ADMIN_IN_PERSON,
-        takesIdempotencyKey: true,
-      },
+      takesIdempotencyKey: true,
       preValidation: refuseRoleNotBelow,
-    },
+    }),
     async (request, reply) => {
       const { name, role, expires_at: expiresAt } = request.body
       const wanted = { name, role, expiresAt }
@@ -71,13 +65,10 @@ export const serviceAccountRoutes: FastifyPluginAsyncTypebox<ServiceAccountRoute
 
   app.get(
     '/v1/service-accounts',
-    {
-      schema: {
-        querystring: ListQuery,
-        response: { 200: ServiceAccountList, ...errorResponses(400, 401, 403) },
-      },
-      config: { operation: 'service_accounts.list', access: MANAGER_OR_AUDITOR },
-    },
+    defineRoute('service_accounts.list', MANAGER_OR_AUDITOR, {
+      querystring: ListQuery,
+      response: { 200: ServiceAccountList, ...errorResponses(400, 401, 403) },
+    }),
     (request, reply) => {
       const { teamId } = userCaller(request)
       return sendList(reply, request.query, {
@@ -89,22 +80,15 @@ export const serviceAccountRoutes: FastifyPluginAsyncTypebox<ServiceAccountRoute
 
   app.post(
     '/v1/service-accounts/:id/rotate',
-    {
-      bodyLimit,
-      schema: {
-        params: AccountParams,
-        body: RotateServiceAccountRequest,
-        response: {
-          200: IssuedServiceAccount,
-          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
-        },
+    defineRoute('service_accounts.rotate', OWNER_OR_ADMIN_IN_PERSON, {
+      params: AccountParams,
+      body: RotateServiceAccountRequest,
+      response: {
+        200: IssuedServiceAccount,
+        ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
       },
-      config: {
-        operation: 'service_accounts.rotate',
-        access: OWNER_OR_ADMIN_IN_PERSON,
-        takesIdempotencyKey: true,
-      },
-    },
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       const { overlap_seconds: overlapSeconds = OVERLAP_SECONDS, expires_at: expiresAt } =
         request.body
@@ -117,14 +101,10 @@ export const serviceAccountRoutes: FastifyPluginAsyncTypebox<ServiceAccountRoute
 
   app.delete(
     '/v1/service-accounts/:id',
-    {
-      bodyLimit,
-      schema: {
-        params: AccountParams,
-        response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 404, 413, 415) },
-      },
-      config: { operation: 'service_accounts.revoke', access: OWNER_OR_ADMIN_IN_PERSON },
-    },
+    defineRoute('service_accounts.revoke', OWNER_OR_ADMIN_IN_PERSON, {
+      params: AccountParams,
+      response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 404, 413, 415) },
+    }),
     async (request, reply) => {
       await serviceAccounts.revoke(userCaller(request), request.params.id)
       return reply.code(204).send(null)

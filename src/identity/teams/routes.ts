@@ -15,7 +15,8 @@ import {
   roleNamed,
 } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
-import { readBodyLimit } from '../../http/body-limit.ts'
+import { limitBodies } from '../../http/body-limit.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import { type MemberService, refuseAbove } from './members.ts'
 import { memberFields } from './responses.ts'
@@ -33,17 +34,14 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
   app,
   { members },
 ) => {
-  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
+  limitBodies(app, BODY_BYTES_MAX)
 
   app.get(
     '/v1/members',
-    {
-      schema: {
-        querystring: ListMembersQuery,
-        response: { 200: MemberList, ...errorResponses(400, 401, 403) },
-      },
-      config: { operation: 'members.list', access: MANAGER_OR_AUDITOR },
-    },
+    defineRoute('members.list', MANAGER_OR_AUDITOR, {
+      querystring: ListMembersQuery,
+      response: { 200: MemberList, ...errorResponses(400, 401, 403) },
+    }),
     (request, reply) => {
       const { teamId } = userCaller(request)
       return sendList(reply, request.query, {
@@ -55,19 +53,12 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
 
   app.post(
     '/v1/members',
-    {
-      bodyLimit,
-      schema: {
-        body: CreateMemberRequest,
-        response: { 201: MemberSchema, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
-      },
-      config: {
-        operation: 'members.create',
-        access: OWNER_OR_ADMIN_IN_PERSON,
-        takesIdempotencyKey: true,
-      },
+    defineRoute('members.create', OWNER_OR_ADMIN_IN_PERSON, {
+      body: CreateMemberRequest,
+      response: { 201: MemberSchema, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
+      takesIdempotencyKey: true,
       preValidation: refuseRoleAbove,
-    },
+    }),
     async (request, reply) => {
       const member = await members.create(userCaller(request), request.body)
       reply.code(201)
@@ -77,16 +68,12 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
 
   app.patch(
     '/v1/members/:id',
-    {
-      bodyLimit,
-      schema: {
-        params: MemberParams,
-        body: UpdateMemberRequest,
-        response: { 200: MemberSchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
-      },
-      config: { operation: 'members.update', access: OWNER_OR_ADMIN_IN_PERSON },
+    defineRoute('members.update', OWNER_OR_ADMIN_IN_PERSON, {
+      params: MemberParams,
+      body: UpdateMemberRequest,
+      response: { 200: MemberSchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
       preValidation: refuseRoleAbove,
-    },
+    }),
     async (request) => {
       const { id } = request.params
       return memberFields(await members.setRole(userCaller(request), id, request.body.role))
@@ -95,14 +82,10 @@ export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async
 
   app.delete(
     '/v1/members/:id',
-    {
-      bodyLimit,
-      schema: {
-        params: MemberParams,
-        response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
-      },
-      config: { operation: 'members.delete', access: OWNER_OR_ADMIN_IN_PERSON },
-    },
+    defineRoute('members.delete', OWNER_OR_ADMIN_IN_PERSON, {
+      params: MemberParams,
+      response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
+    }),
     async (request, reply) => {
       await members.remove(userCaller(request), request.params.id)
       return reply.code(204).send(null)

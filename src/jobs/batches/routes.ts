@@ -10,6 +10,7 @@ import { errorResponses } from '../../../schemas/errors.ts'
 import { OUTCOME_READERS, OUTCOME_SENDERS } from '../../http/access/caller.ts'
 import { provenCaller } from '../../http/access/request-caller.ts'
 import { readBodyLimit } from '../../http/body-limit.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import { fileHeaders } from '../../http/reply.ts'
 import { sendChunks } from '../../http/text-stream.ts'
@@ -42,17 +43,15 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchRouteOptions> = async (
 
   app.post(
     '/v1/batches',
-    {
+    defineRoute('batches.start', access, {
       bodyLimit,
-      schema: {
-        body: StartBatchRequest,
-        response: {
-          202: BatchSchema,
-          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
-        },
+      body: StartBatchRequest,
+      response: {
+        202: BatchSchema,
+        ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
       },
-      config: { operation: 'batches.start', access, takesIdempotencyKey: true },
-    },
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       const { deployment, input, ...options } = request.body
       const format = input.format ?? formatOfPath(input.path)
@@ -65,13 +64,10 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchRouteOptions> = async (
 
   app.get(
     '/v1/batches',
-    {
-      schema: {
-        querystring: BatchesQuery,
-        response: { 200: BatchList, ...errorResponses(400, 401, 403) },
-      },
-      config: { operation: 'batches.list', access: OUTCOME_READERS },
-    },
+    defineRoute('batches.list', OUTCOME_READERS, {
+      querystring: BatchesQuery,
+      response: { 200: BatchList, ...errorResponses(400, 401, 403) },
+    }),
     (request, reply) => {
       const caller = provenCaller(request)
       return sendList(reply, request.query, {
@@ -83,38 +79,29 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchRouteOptions> = async (
 
   app.get(
     '/v1/batches/:id',
-    {
-      schema: {
-        params: BatchParams,
-        response: { 200: BatchSchema, ...errorResponses(401, 403, 404) },
-      },
-      config: { operation: 'batches.get', access: OUTCOME_READERS },
-    },
+    defineRoute('batches.get', OUTCOME_READERS, {
+      params: BatchParams,
+      response: { 200: BatchSchema, ...errorResponses(401, 403, 404) },
+    }),
     async (request) => batchFields(await batches.get(provenCaller(request), request.params.id)),
   )
 
   app.post(
     '/v1/batches/:id/cancel',
-    {
-      schema: {
-        params: BatchParams,
-        response: { 200: BatchSchema, ...errorResponses(401, 403, 404) },
-      },
-      config: { operation: 'batches.cancel', access },
-    },
+    defineRoute('batches.cancel', access, {
+      params: BatchParams,
+      response: { 200: BatchSchema, ...errorResponses(401, 403, 404) },
+    }),
     async (request) => batchFields(await batches.cancel(provenCaller(request), request.params.id)),
   )
 
   for (const what of ['results', 'errors'] as const) {
     app.get(
       `/v1/batches/:id/${what}`,
-      {
-        schema: {
-          params: BatchParams,
-          response: { 200: Type.String(), ...errorResponses(401, 403, 404, 409) },
-        },
-        config: { operation: `batches.${what}`, access: OUTCOME_READERS },
-      },
+      defineRoute(`batches.${what}`, OUTCOME_READERS, {
+        params: BatchParams,
+        response: { 200: Type.String(), ...errorResponses(401, 403, 404, 409) },
+      }),
       async (request, reply) => {
         const { id } = request.params as { id: string }
         const caller = provenCaller(request)

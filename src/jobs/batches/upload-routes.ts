@@ -6,6 +6,7 @@ import { errorResponses } from '../../../schemas/errors.ts'
 import { AppError } from '../../errors.ts'
 import { OUTCOME_SENDERS } from '../../http/access/caller.ts'
 import { provenCaller } from '../../http/access/request-caller.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { provenBody } from '../../http/proof.ts'
 import { IncomingMessage } from '../../platform/node-http.ts'
 import type { BatchFormat } from './batch.ts'
@@ -39,20 +40,14 @@ export const batchUploadRoutes: FastifyPluginAsyncTypebox<BatchUploadRouteOption
 
   app.post(
     '/v1/batches/upload',
-    {
+    defineRoute('batches.upload', OUTCOME_SENDERS, {
       bodyLimit: batches.bytesMax,
-      schema: {
-        querystring: UploadBatchQuery,
-        response: { 202: BatchSchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
-      },
-      config: {
-        operation: 'batches.upload',
-        access: OUTCOME_SENDERS,
-        isStreamed: true,
-        fileTypes: Object.keys(FORMATS),
-        takesIdempotencyKey: true,
-      },
-    },
+      querystring: UploadBatchQuery,
+      response: { 202: BatchSchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
+      isStreamed: true,
+      fileTypes: Object.keys(FORMATS),
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       const { deployment, ...options } = request.query
       const order = { deploymentId: deployment, options: makeOptions(readFormat(request), options) }

@@ -17,7 +17,8 @@ import {
 } from '../../../schemas/webhooks.ts'
 import { MANAGER_OR_AUDITOR, OWNER_OR_ADMIN } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
-import { readBodyLimit } from '../../http/body-limit.ts'
+import { limitBodies } from '../../http/body-limit.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import type { AuditLogService } from '../../identity/audit/service.ts'
 import { forbidStoring } from '../../identity/auth/plugin.ts'
@@ -38,18 +39,15 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
   app,
   { webhooks, auditLog },
 ) => {
-  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
+  limitBodies(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/webhooks',
-    {
-      bodyLimit,
-      schema: {
-        body: CreateWebhookRequest,
-        response: { 201: IssuedWebhook, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
-      },
-      config: { operation: 'webhooks.create', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
-    },
+    defineRoute('webhooks.create', OWNER_OR_ADMIN, {
+      body: CreateWebhookRequest,
+      response: { 201: IssuedWebhook, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       const { url, types = null, description = null } = request.body
       const issued = await webhooks.create(userCaller(request), { url, types, description })
@@ -61,13 +59,10 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
 
   app.get(
     '/v1/webhooks',
-    {
-      schema: {
-        querystring: WebhooksQuery,
-        response: { 200: WebhookList, ...errorResponses(400, 401, 403) },
-      },
-      config: { operation: 'webhooks.list', access: MANAGER_OR_AUDITOR },
-    },
+    defineRoute('webhooks.list', MANAGER_OR_AUDITOR, {
+      querystring: WebhooksQuery,
+      response: { 200: WebhookList, ...errorResponses(400, 401, 403) },
+    }),
     (request, reply) => {
       const { teamId } = userCaller(request)
       return sendList(reply, request.query, {
@@ -79,28 +74,21 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
 
   app.get(
     '/v1/webhooks/:id',
-    {
-      schema: {
-        params: WebhookParams,
-        response: { 200: WebhookSchema, ...errorResponses(401, 403, 404) },
-      },
-      config: { operation: 'webhooks.get', access: MANAGER_OR_AUDITOR },
-    },
+    defineRoute('webhooks.get', MANAGER_OR_AUDITOR, {
+      params: WebhookParams,
+      response: { 200: WebhookSchema, ...errorResponses(401, 403, 404) },
+    }),
     async (request) =>
       webhookAnswer(await webhooks.get(userCaller(request).teamId, request.params.id)),
   )
 
   app.patch(
     '/v1/webhooks/:id',
-    {
-      bodyLimit,
-      schema: {
-        params: WebhookParams,
-        body: UpdateWebhookRequest,
-        response: { 200: WebhookSchema, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
-      },
-      config: { operation: 'webhooks.update', access: OWNER_OR_ADMIN },
-    },
+    defineRoute('webhooks.update', OWNER_OR_ADMIN, {
+      params: WebhookParams,
+      body: UpdateWebhookRequest,
+      response: { 200: WebhookSchema, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
+    }),
     async (request) => {
       const { is_active: isActive, ...rest } = request.body
       const wanted = { ...rest, ...(isActive !== undefined && { isActive }) }
@@ -110,14 +98,10 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
 
   app.delete(
     '/v1/webhooks/:id',
-    {
-      bodyLimit,
-      schema: {
-        params: WebhookParams,
-        response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 404, 413, 415) },
-      },
-      config: { operation: 'webhooks.delete', access: OWNER_OR_ADMIN },
-    },
+    defineRoute('webhooks.delete', OWNER_OR_ADMIN, {
+      params: WebhookParams,
+      response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 404, 413, 415) },
+    }),
     async (request, reply) => {
       await webhooks.remove(userCaller(request), request.params.id)
       return reply.code(204).send(null)
@@ -126,18 +110,15 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
 
   app.post(
     '/v1/webhooks/:id/rotate',
-    {
-      bodyLimit,
-      schema: {
-        params: WebhookParams,
-        body: RotateWebhookRequest,
-        response: {
-          200: IssuedWebhook,
-          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
-        },
+    defineRoute('webhooks.rotate', OWNER_OR_ADMIN, {
+      params: WebhookParams,
+      body: RotateWebhookRequest,
+      response: {
+        200: IssuedWebhook,
+        ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
       },
-      config: { operation: 'webhooks.rotate', access: OWNER_OR_ADMIN, takesIdempotencyKey: true },
-    },
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       const { overlap_seconds: overlapSec = OVERLAP_SECONDS } = request.body
       const issued = await webhooks.rotate(userCaller(request), request.params.id, overlapSec)
@@ -148,14 +129,10 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
 
   app.post(
     '/v1/webhooks/:id/test',
-    {
-      bodyLimit,
-      schema: {
-        params: WebhookParams,
-        response: { 202: DeliverySchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
-      },
-      config: { operation: 'webhooks.test', access: OWNER_OR_ADMIN },
-    },
+    defineRoute('webhooks.test', OWNER_OR_ADMIN, {
+      params: WebhookParams,
+      response: { 202: DeliverySchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
+    }),
     async (request, reply) => {
       const caller = userCaller(request)
       const delivery = await webhooks.test(caller, request.params.id)
@@ -168,14 +145,11 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
 
   app.get(
     '/v1/webhooks/:id/deliveries',
-    {
-      schema: {
-        params: WebhookParams,
-        querystring: DeliveriesQuery,
-        response: { 200: DeliveryList, ...errorResponses(400, 401, 403, 404) },
-      },
-      config: { operation: 'webhooks.deliveries', access: MANAGER_OR_AUDITOR },
-    },
+    defineRoute('webhooks.deliveries', MANAGER_OR_AUDITOR, {
+      params: WebhookParams,
+      querystring: DeliveriesQuery,
+      response: { 200: DeliveryList, ...errorResponses(400, 401, 403, 404) },
+    }),
     async (request, reply) => {
       const { state, ...wanted } = request.query
       const { teamId } = userCaller(request)
@@ -189,14 +163,10 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
 
   app.post(
     '/v1/webhooks/:id/deliveries/:delivery_id/replay',
-    {
-      bodyLimit,
-      schema: {
-        params: DeliveryParams,
-        response: { 202: DeliverySchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
-      },
-      config: { operation: 'webhooks.replay', access: OWNER_OR_ADMIN },
-    },
+    defineRoute('webhooks.replay', OWNER_OR_ADMIN, {
+      params: DeliveryParams,
+      response: { 202: DeliverySchema, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
+    }),
     async (request, reply) => {
       const { id, delivery_id: deliveryId } = request.params
       const caller = userCaller(request)
@@ -210,17 +180,13 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
 
   app.post(
     '/v1/webhooks/:id/replay',
-    {
-      bodyLimit,
-      schema: {
-        params: WebhookParams,
-        response: {
-          202: ReplayedDeliveries,
-          ...errorResponses(400, 401, 403, 404, 409, 413, 415),
-        },
+    defineRoute('webhooks.replay_dead', OWNER_OR_ADMIN, {
+      params: WebhookParams,
+      response: {
+        202: ReplayedDeliveries,
+        ...errorResponses(400, 401, 403, 404, 409, 413, 415),
       },
-      config: { operation: 'webhooks.replay_dead', access: OWNER_OR_ADMIN },
-    },
+    }),
     async (request, reply) => {
       const caller = userCaller(request)
       const { id } = request.params

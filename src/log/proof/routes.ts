@@ -11,6 +11,7 @@ import {
 } from '../../../schemas/proof.ts'
 import { MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
 import { provenCaller } from '../../http/access/request-caller.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import type { ProofService } from './service.ts'
 
 interface ProofRouteOptions {
@@ -28,14 +29,11 @@ export const proofRoutes: FastifyPluginAsyncTypebox<ProofRouteOptions> = async (
 ) => {
   app.get(
     '/v1/scores/:request_id/proof',
-    {
-      schema: {
-        params: RequestParams,
-        querystring: ProofQuery,
-        response: { 200: ScoreProof, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'scores.proof', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('scores.proof', MEMBER_OR_READING_KEY, {
+      params: RequestParams,
+      querystring: ProofQuery,
+      response: { 200: ScoreProof, ...errorResponses(400, 401, 404) },
+    }),
     async (request) => {
       const { params, query } = request
       const proof = await proofs.prove(provenCaller(request), params.request_id, query.record)
@@ -51,13 +49,10 @@ export const proofRoutes: FastifyPluginAsyncTypebox<ProofRouteOptions> = async (
 
   app.get(
     '/v1/log/checkpoint',
-    {
-      schema: {
-        querystring: NoQuery,
-        response: { 200: Checkpoint, ...errorResponses(400, 401) },
-      },
-      config: { operation: 'log.checkpoint', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('log.checkpoint', MEMBER_OR_READING_KEY, {
+      querystring: NoQuery,
+      response: { 200: Checkpoint, ...errorResponses(400, 401) },
+    }),
     async (request) => {
       const state = await proofs.checkpoint(provenCaller(request))
       const { origin, size, root, note, factsNote } = state
@@ -67,13 +62,10 @@ export const proofRoutes: FastifyPluginAsyncTypebox<ProofRouteOptions> = async (
 
   app.get(
     '/v1/log/consistency',
-    {
-      schema: {
-        querystring: ConsistencyQuery,
-        response: { 200: Consistency, ...errorResponses(400, 401) },
-      },
-      config: { operation: 'log.consistency', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('log.consistency', MEMBER_OR_READING_KEY, {
+      querystring: ConsistencyQuery,
+      response: { 200: Consistency, ...errorResponses(400, 401) },
+    }),
     async (request) => {
       const { from, to } = request.query
       const path = await proofs.consistency(provenCaller(request), from, to)
@@ -83,13 +75,10 @@ export const proofRoutes: FastifyPluginAsyncTypebox<ProofRouteOptions> = async (
 
   app.get(
     '/v1/log/key',
-    {
-      schema: {
-        querystring: NoQuery,
-        response: { 200: VerifierKey, ...errorResponses(400, 401) },
-      },
-      config: { operation: 'log.key', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('log.key', MEMBER_OR_READING_KEY, {
+      querystring: NoQuery,
+      response: { 200: VerifierKey, ...errorResponses(400, 401) },
+    }),
     async (request) => ({ key: proofs.verifierKey(provenCaller(request)) }),
   )
 }

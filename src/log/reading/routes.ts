@@ -4,6 +4,7 @@ import { errorResponses } from '../../../schemas/errors.ts'
 import { FoundScores, LoggedScore, ScoreQuery, ScoresQuery } from '../../../schemas/scores.ts'
 import { MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
 import { provenCaller } from '../../http/access/request-caller.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { JSON_TYPE, nextCursor } from '../../http/reply.ts'
 import { sendChunks } from '../../http/text-stream.ts'
 import { scoreTexts } from './score-text.ts'
@@ -22,14 +23,11 @@ export const readingRoutes: FastifyPluginAsyncTypebox<ReadingRouteOptions> = asy
 ) => {
   app.get(
     '/v1/scores/:request_id',
-    {
-      schema: {
-        params: RequestParams,
-        querystring: ScoreQuery,
-        response: { 200: LoggedScore, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'scores.get', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('scores.get', MEMBER_OR_READING_KEY, {
+      params: RequestParams,
+      querystring: ScoreQuery,
+      response: { 200: LoggedScore, ...errorResponses(400, 401, 404) },
+    }),
     async (request, reply) => {
       const { request_id } = request.params
       const page = await scoreReading.get(provenCaller(request), request_id, request.query)
@@ -40,13 +38,10 @@ export const readingRoutes: FastifyPluginAsyncTypebox<ReadingRouteOptions> = asy
 
   app.get(
     '/v1/scores',
-    {
-      schema: {
-        querystring: ScoresQuery,
-        response: { 200: FoundScores, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'scores.list', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('scores.list', MEMBER_OR_READING_KEY, {
+      querystring: ScoresQuery,
+      response: { 200: FoundScores, ...errorResponses(400, 401, 404) },
+    }),
     async (request) => {
       const found = await scoreReading.search(provenCaller(request), request.query)
       return { scores: found.scores.map(foundScore), ...nextCursor(found.nextCursor) }

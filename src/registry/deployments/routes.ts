@@ -29,6 +29,7 @@ import { AppError } from '../../errors.ts'
 import { ANY_MEMBER, MEMBER_OR_READING_KEY, OWNER_OR_ADMIN } from '../../http/access/caller.ts'
 import { provenCaller, userCaller } from '../../http/access/request-caller.ts'
 import { readBodyLimit } from '../../http/body-limit.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import { possibleAlone } from './approval.ts'
 import type { Deployment } from './deployment.ts'
@@ -52,8 +53,6 @@ const BODY_BYTES_MAX = 64 * 1024
 const SlugParams = Type.Object({ slug: Type.String() })
 const ScorecardParams = Type.Object({ scorecard_id: Type.String() })
 const ChallengerParams = Type.Object({ scorecard_id: Type.String(), version: Type.String() })
-/** Changes of traffic, which a client may repeat with an idempotency key. */
-const KEYED = { access: OWNER_OR_ADMIN, takesIdempotencyKey: true } as const
 
 /** Management of deployments, under `/v1` and `/api/v1`. */
 export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions> = async (
@@ -64,13 +63,10 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
 
   app.get(
     '/v1/deployments',
-    {
-      schema: {
-        querystring: DeploymentsQuery,
-        response: { 200: DeploymentList, ...errorResponses(400, 401) },
-      },
-      config: { operation: 'deployments.list', access: ANY_MEMBER },
-    },
+    defineRoute('deployments.list', ANY_MEMBER, {
+      querystring: DeploymentsQuery,
+      response: { 200: DeploymentList, ...errorResponses(400, 401) },
+    }),
     (request, reply) => {
       const { environment, ...wanted } = request.query
       const { teamId } = userCaller(request)
@@ -83,32 +79,26 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
 
   app.get(
     '/v1/deployments/:slug',
-    {
-      schema: {
-        params: SlugParams,
-        response: { 200: DeploymentSchema, ...errorResponses(401, 404) },
-      },
-      config: { operation: 'deployments.get', access: ANY_MEMBER },
-    },
+    defineRoute('deployments.get', ANY_MEMBER, {
+      params: SlugParams,
+      response: { 200: DeploymentSchema, ...errorResponses(401, 404) },
+    }),
     async (request) =>
       deploymentAnswer(await deployments.get(userCaller(request).teamId, request.params.slug)),
   )
 
   app.patch(
     '/v1/deployments/:slug',
-    {
+    defineRoute('deployments.update', OWNER_OR_ADMIN, {
       bodyLimit,
-      schema: {
-        params: SlugParams,
-        body: UpdateDeploymentRequest,
-        response: {
-          200: DeploymentSchema,
-          202: ChangeRequest,
-          ...errorResponses(400, 401, 403, 404, 409, 413, 415),
-        },
+      params: SlugParams,
+      body: UpdateDeploymentRequest,
+      response: {
+        200: DeploymentSchema,
+        202: ChangeRequest,
+        ...errorResponses(400, 401, 403, 404, 409, 413, 415),
       },
-      config: { operation: 'deployments.update', access: OWNER_OR_ADMIN },
-    },
+    }),
     async (request, reply) => {
       const { name, is_active: isActive, strict_mode: strictMode } = request.body
       const { require_approval: requireApproval, emergency_rollback: emergencyRollback } =
@@ -122,15 +112,13 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
 
   app.patch(
     '/v1/deployments/:slug/traffic',
-    {
+    defineRoute('deployments.traffic', OWNER_OR_ADMIN, {
       bodyLimit,
-      schema: {
-        params: SlugParams,
-        body: TrafficRequest,
-        response: changeAnswers(TrafficResult),
-      },
-      config: { operation: 'deployments.traffic', ...KEYED },
-    },
+      params: SlugParams,
+      body: TrafficRequest,
+      response: changeAnswers(TrafficResult),
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       if (request.body === undefined) {
         throw new AppError('invalid_request', 'the body is empty: send a JSON object')
@@ -150,15 +138,13 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
 
   app.post(
     '/v1/deployments/:slug/promote',
-    {
+    defineRoute('deployments.promote', OWNER_OR_ADMIN, {
       bodyLimit,
-      schema: {
-        params: SlugParams,
-        body: PromoteRequest,
-        response: changeAnswers(PromoteResult),
-      },
-      config: { operation: 'deployments.promote', ...KEYED },
-    },
+      params: SlugParams,
+      body: PromoteRequest,
+      response: changeAnswers(PromoteResult),
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       const { challenger_id: challengerId, reason, accept_features: acceptFeatures } = request.body
       const { slug } = request.params
@@ -173,15 +159,13 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
 
   app.post(
     '/v1/deployments/:slug/rollback',
-    {
+    defineRoute('deployments.rollback', OWNER_OR_ADMIN, {
       bodyLimit,
-      schema: {
-        params: SlugParams,
-        body: RollbackRequest,
-        response: changeAnswers(RollbackResult),
-      },
-      config: { operation: 'deployments.rollback', ...KEYED },
-    },
+      params: SlugParams,
+      body: RollbackRequest,
+      response: changeAnswers(RollbackResult),
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       const { slug } = request.params
       const outcome = await deployments.rollBack(userCaller(request), slug, request.body)
@@ -195,13 +179,10 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
   // Under `/api/v1`, deployments are scorecards and versions name challengers.
   app.get(
     '/api/v1/scorecards',
-    {
-      schema: {
-        querystring: ScorecardsQuery,
-        response: { 200: ScorecardList, ...errorResponses(400, 401) },
-      },
-      config: { operation: 'scorecards.list', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('scorecards.list', MEMBER_OR_READING_KEY, {
+      querystring: ScorecardsQuery,
+      response: { 200: ScorecardList, ...errorResponses(400, 401) },
+    }),
     (request, reply) => {
       const { environment, ...wanted } = request.query
       const caller = provenCaller(request)
@@ -219,15 +200,13 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
 
   app.post(
     '/api/v1/scorecards/:scorecard_id/challengers',
-    {
+    defineRoute('scorecards.add_challenger', OWNER_OR_ADMIN, {
       bodyLimit,
-      schema: {
-        params: ScorecardParams,
-        body: ScorecardChallengerRequest,
-        response: changeAnswers(AddScorecardChallengerResult),
-      },
-      config: { operation: 'scorecards.add_challenger', ...KEYED },
-    },
+      params: ScorecardParams,
+      body: ScorecardChallengerRequest,
+      response: changeAnswers(AddScorecardChallengerResult),
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       if (request.body === undefined) {
         throw new AppError('invalid_request', 'the body is empty: send a JSON object')
@@ -252,13 +231,11 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
 
   app.delete(
     '/api/v1/scorecards/:scorecard_id/challengers/:version',
-    {
-      schema: {
-        params: ChallengerParams,
-        response: changeAnswers(RemoveScorecardChallengerResult),
-      },
-      config: { operation: 'scorecards.remove_challenger', ...KEYED },
-    },
+    defineRoute('scorecards.remove_challenger', OWNER_OR_ADMIN, {
+      params: ChallengerParams,
+      response: changeAnswers(RemoveScorecardChallengerResult),
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       const { scorecard_id: id, version } = request.params
       const outcome = await scorecards.removeChallenger(userCaller(request), id, version)
@@ -274,15 +251,13 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
 
   app.post(
     '/api/v1/scorecards/:scorecard_id/promote',
-    {
+    defineRoute('scorecards.promote', OWNER_OR_ADMIN, {
       bodyLimit,
-      schema: {
-        params: ScorecardParams,
-        body: PromoteVersionRequest,
-        response: changeAnswers(ScorecardPromoteResult),
-      },
-      config: { operation: 'scorecards.promote', ...KEYED },
-    },
+      params: ScorecardParams,
+      body: PromoteVersionRequest,
+      response: changeAnswers(ScorecardPromoteResult),
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       const { scorecard_id: id } = request.params
       const outcome = await scorecards.promote(userCaller(request), id, request.body)
@@ -295,15 +270,14 @@ export const deploymentRoutes: FastifyPluginAsyncTypebox<DeploymentRouteOptions>
 
   app.post(
     '/api/v1/scorecards/:scorecard_id/rollback',
-    {
+    defineRoute('scorecards.rollback', OWNER_OR_ADMIN, {
       bodyLimit,
-      schema: {
-        params: ScorecardParams,
-        body: ScorecardRollbackBody,
-        response: changeAnswers(ScorecardRollbackResult),
-      },
-      config: { operation: 'scorecards.rollback', ...KEYED, isBodyOptional: true },
-    },
+      params: ScorecardParams,
+      body: ScorecardRollbackBody,
+      response: changeAnswers(ScorecardRollbackResult),
+      takesIdempotencyKey: true,
+      isBodyOptional: true,
+    }),
     async (request, reply) => {
       const { scorecard_id: id } = request.params
       const outcome = await deployments.rollBack(userCaller(request), id, request.body ?? {})

@@ -15,6 +15,7 @@ import { ANY_MEMBER, DEPLOYERS, OWNER_OR_ADMIN } from '../../http/access/caller.
 import { userCaller } from '../../http/access/request-caller.ts'
 import { addressedUrl } from '../../http/addressed-url.ts'
 import { readBodyLimit } from '../../http/body-limit.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
 import { deployedFields } from './responses.ts'
@@ -36,18 +37,12 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
 ) => {
   app.post(
     '/v1/models/deploy',
-    {
-      schema: {
-        body: DeployRequest,
-        response: { 200: DeployResult, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
-      },
-      config: {
-        operation: 'models.deploy',
-        access: DEPLOYERS,
-        takesIdempotencyKey: true,
-        takesCard: true,
-      },
-    },
+    defineRoute('models.deploy', DEPLOYERS, {
+      body: DeployRequest,
+      response: { 200: DeployResult, ...errorResponses(400, 401, 403, 409, 413, 415, 422) },
+      takesIdempotencyKey: true,
+      takesCard: true,
+    }),
     async (request) => {
       const { spec, environment, description, auto_deploy: autoDeploy, ...check } = request.body
       const deployed = await models.deploy(userCaller(request), {
@@ -66,13 +61,10 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
 
   app.get(
     '/v1/models',
-    {
-      schema: {
-        querystring: ModelsQuery,
-        response: { 200: ModelList, ...errorResponses(400, 401) },
-      },
-      config: { operation: 'models.list', access: ANY_MEMBER },
-    },
+    defineRoute('models.list', ANY_MEMBER, {
+      querystring: ModelsQuery,
+      response: { 200: ModelList, ...errorResponses(400, 401) },
+    }),
     (request, reply) => {
       const { environment, status, ...wanted } = request.query
       const { teamId } = userCaller(request)
@@ -85,13 +77,10 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
 
   app.get(
     '/v1/models/:id',
-    {
-      schema: {
-        params: ModelParams,
-        response: { 200: ModelSchema, ...errorResponses(401, 404) },
-      },
-      config: { operation: 'models.get', access: ANY_MEMBER },
-    },
+    defineRoute('models.get', ANY_MEMBER, {
+      params: ModelParams,
+      response: { 200: ModelSchema, ...errorResponses(401, 404) },
+    }),
     async (request, reply) => {
       const { teamId } = userCaller(request)
       const { model, specText, parityText } = await models.get(teamId, request.params.id)
@@ -105,15 +94,12 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
 
   app.patch(
     '/v1/models/:id',
-    {
+    defineRoute('models.update', OWNER_OR_ADMIN, {
       bodyLimit: readBodyLimit(app, BODY_BYTES_MAX),
-      schema: {
-        params: ModelParams,
-        body: UpdateModelRequest,
-        response: { 200: UpdatedModel, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
-      },
-      config: { operation: 'models.update', access: OWNER_OR_ADMIN },
-    },
+      params: ModelParams,
+      body: UpdateModelRequest,
+      response: { 200: UpdatedModel, ...errorResponses(400, 401, 403, 404, 409, 413, 415) },
+    }),
     async (request) => {
       const { id } = request.params
       const model = await models.setStatus(userCaller(request), id, request.body.status)

@@ -4,7 +4,8 @@ import { errorResponses } from '../../../schemas/errors.ts'
 import { Job } from '../../../schemas/jobs.ts'
 import { ANALYSTS } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
-import { readBodyLimit } from '../../http/body-limit.ts'
+import { limitBodies } from '../../http/body-limit.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { jobFields } from '../../jobs/response.ts'
 import type { BacktestService } from './service.ts'
 
@@ -20,16 +21,15 @@ export const backtestRoutes: FastifyPluginAsyncTypebox<BacktestRouteOptions> = a
   app,
   { backtests },
 ) => {
+  limitBodies(app, BODY_BYTES_MAX)
+
   app.post(
     '/v1/backtests',
-    {
-      bodyLimit: readBodyLimit(app, BODY_BYTES_MAX),
-      schema: {
-        body: BacktestRequest,
-        response: { 202: Job, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
-      },
-      config: { operation: 'backtests.start', access: ANALYSTS, takesCard: true },
-    },
+    defineRoute('backtests.start', ANALYSTS, {
+      body: BacktestRequest,
+      response: { 202: Job, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
+      takesCard: true,
+    }),
     async (request, reply) => {
       const job = await backtests.start(userCaller(request), request.body)
       return reply.code(202).send(jobFields(job))

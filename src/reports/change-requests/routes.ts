@@ -10,7 +10,8 @@ import {
 import { errorResponses } from '../../../schemas/errors.ts'
 import { ANY_MEMBER, OWNER_OR_ADMIN } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
-import { readBodyLimit } from '../../http/body-limit.ts'
+import { limitBodies } from '../../http/body-limit.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { ApprovalService } from '../../registry/deployments/approvals.ts'
@@ -36,17 +37,14 @@ export const changeRequestRoutes: FastifyPluginAsyncTypebox<ChangeRequestRouteOp
   app,
   { approvals, differences, clock },
 ) => {
-  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
+  limitBodies(app, BODY_BYTES_MAX)
 
   app.get(
     '/v1/change-requests',
-    {
-      schema: {
-        querystring: ChangeRequestsQuery,
-        response: { 200: ChangeRequestList, ...errorResponses(400, 401) },
-      },
-      config: { operation: 'change_requests.list', access: ANY_MEMBER },
-    },
+    defineRoute('change_requests.list', ANY_MEMBER, {
+      querystring: ChangeRequestsQuery,
+      response: { 200: ChangeRequestList, ...errorResponses(400, 401) },
+    }),
     (request, reply) => {
       const { deployment: deploymentId, state, ...wanted } = request.query
       const { teamId } = userCaller(request)
@@ -62,13 +60,10 @@ export const changeRequestRoutes: FastifyPluginAsyncTypebox<ChangeRequestRouteOp
 
   app.get(
     '/v1/change-requests/:id',
-    {
-      schema: {
-        params: RequestParams,
-        response: { 200: ChangeRequestDetail, ...errorResponses(401, 404) },
-      },
-      config: { operation: 'change_requests.get', access: ANY_MEMBER },
-    },
+    defineRoute('change_requests.get', ANY_MEMBER, {
+      params: RequestParams,
+      response: { 200: ChangeRequestDetail, ...errorResponses(401, 404) },
+    }),
     async (request) => {
       const found = await approvals.get(userCaller(request).teamId, request.params.id)
       const difference = await differences.of(found)
@@ -82,22 +77,15 @@ export const changeRequestRoutes: FastifyPluginAsyncTypebox<ChangeRequestRouteOp
   for (const decision of ['approve', 'decline'] as const) {
     app.post(
       `/v1/change-requests/:id/${decision}`,
-      {
-        bodyLimit,
-        schema: {
-          params: RequestParams,
-          body: DecisionBody,
-          response: {
-            200: ChangeRequestSchema,
-            ...errorResponses(...STATUSES[decision]),
-          },
+      defineRoute(`change_requests.${decision}`, OWNER_OR_ADMIN, {
+        params: RequestParams,
+        body: DecisionBody,
+        response: {
+          200: ChangeRequestSchema,
+          ...errorResponses(...STATUSES[decision]),
         },
-        config: {
-          operation: `change_requests.${decision}`,
-          access: OWNER_OR_ADMIN,
-          isBodyOptional: true,
-        },
-      },
+        isBodyOptional: true,
+      }),
       async (request) => {
         const { id } = request.params
         const decided = await approvals[decision](userCaller(request), id, request.body?.comment)

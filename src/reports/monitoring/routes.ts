@@ -22,6 +22,7 @@ import {
 import { VersionComparison, VersionQuery } from '../../../schemas/versions.ts'
 import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
 import { provenCaller, userCaller } from '../../http/access/request-caller.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendJson } from '../../http/reply.ts'
 import type { BaselineService } from './baseline-service.ts'
 import type { MonitoringReports } from './reports.ts'
@@ -46,14 +47,11 @@ export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions>
 ) => {
   app.put(
     '/v1/models/:id/baseline',
-    {
-      schema: {
-        params: ModelParams,
-        body: BaselineRequest,
-        response: { 200: Baseline, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
-      },
-      config: { operation: 'models.baseline', access: DEPLOYERS },
-    },
+    defineRoute('models.baseline', DEPLOYERS, {
+      params: ModelParams,
+      body: BaselineRequest,
+      response: { 200: Baseline, ...errorResponses(400, 401, 403, 404, 413, 415, 422) },
+    }),
     async (request) => {
       const { id } = request.params
       const { baseline, developmentAuc } = await baselines.put(
@@ -75,14 +73,11 @@ export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions>
 
   app.get(
     '/v1/deployments/:slug/stability',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: StabilityQuery,
-        response: { 200: Stability, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'monitoring.stability', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('monitoring.stability', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: StabilityQuery,
+      response: { 200: Stability, ...errorResponses(400, 401, 404) },
+    }),
     async (request, reply) =>
       sendJson(
         reply,
@@ -95,14 +90,11 @@ export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions>
 
   app.get(
     '/v1/deployments/:slug/stability/series',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: StabilitySeriesQuery,
-        response: { 200: StabilitySeries, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'monitoring.series', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('monitoring.series', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: StabilitySeriesQuery,
+      response: { 200: StabilitySeries, ...errorResponses(400, 401, 404) },
+    }),
     async (request, reply) =>
       sendJson(
         reply,
@@ -116,14 +108,11 @@ export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions>
 
   app.get(
     '/v1/deployments/:slug/cutoffs',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: CutoffsQuery,
-        response: { 200: Cutoffs, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'monitoring.cutoffs', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('monitoring.cutoffs', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: CutoffsQuery,
+      response: { 200: Cutoffs, ...errorResponses(400, 401, 404) },
+    }),
     (request) => {
       const { cutoff: cutoffs, ...query } = request.query
       return monitoring.cutoffs(provenCaller(request), request.params.slug, { ...query, cutoffs })
@@ -132,14 +121,11 @@ export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions>
 
   app.get(
     '/v1/deployments/:slug/swap-set',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: SwapSetQuery,
-        response: { 200: SwapSet, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'monitoring.swap_set', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('monitoring.swap_set', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: SwapSetQuery,
+      response: { 200: SwapSet, ...errorResponses(400, 401, 404) },
+    }),
     (request) =>
       monitoring.swapSet(provenCaller(request), request.params.slug, {
         rule: 'same_cutoff',
@@ -149,27 +135,21 @@ export const monitoringRoutes: FastifyPluginAsyncTypebox<MonitoringRouteOptions>
 
   app.get(
     '/v1/deployments/:slug/version-comparison',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: VersionQuery,
-        response: { 200: VersionComparison, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'monitoring.versions', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('monitoring.versions', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: VersionQuery,
+      response: { 200: VersionComparison, ...errorResponses(400, 401, 404) },
+    }),
     (request) => monitoring.versions(provenCaller(request), request.params.slug, request.query),
   )
 
   app.get(
     '/v1/deployments/:slug/migration',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: MigrationQuery,
-        response: { 200: Migration, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'monitoring.migration', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('monitoring.migration', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: MigrationQuery,
+      response: { 200: Migration, ...errorResponses(400, 401, 404) },
+    }),
     (request) => monitoring.migration(provenCaller(request), request.params.slug, request.query),
   )
 }

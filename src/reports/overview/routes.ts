@@ -10,6 +10,7 @@ import {
 import { MONTH_PATTERN } from '../../../schemas/patterns.ts'
 import { MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
 import { provenCaller } from '../../http/access/request-caller.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendJson } from '../../http/reply.ts'
 import type { WriteMonth } from './reports.ts'
 import type { OverviewService } from './service.ts'
@@ -36,26 +37,20 @@ export const overviewRoutes: FastifyPluginAsyncTypebox<OverviewRouteOptions> = a
 ) => {
   app.get(
     '/v1/overview',
-    {
-      schema: {
-        querystring: OverviewQuery,
-        response: { 200: Overview, ...errorResponses(400, 401) },
-      },
-      config: { operation: 'overview.get', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('overview.get', MEMBER_OR_READING_KEY, {
+      querystring: OverviewQuery,
+      response: { 200: Overview, ...errorResponses(400, 401) },
+    }),
     (request) => overview.get(provenCaller(request), request.query),
   )
 
   app.get(
     '/v1/deployments/:slug/reports/:month',
-    {
-      schema: {
-        params: MonthParams,
-        querystring: MonthlyReportQuery,
-        response: { 200: MonthlyReport, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'reports.month', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('reports.month', MEMBER_OR_READING_KEY, {
+      params: MonthParams,
+      querystring: MonthlyReportQuery,
+      response: { 200: MonthlyReport, ...errorResponses(400, 401, 404) },
+    }),
     async (request, reply) => {
       const { slug, month } = request.params
       return sendJson(reply, await writeMonth(provenCaller(request), slug, month, request.query))

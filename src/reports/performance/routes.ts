@@ -9,6 +9,7 @@ import {
 } from '../../../schemas/performance.ts'
 import { MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
 import { provenCaller } from '../../http/access/request-caller.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendJson } from '../../http/reply.ts'
 import type { PerformanceReports } from './reports.ts'
 import { vintageFields } from './response.ts'
@@ -26,14 +27,11 @@ export const performanceRoutes: FastifyPluginAsyncTypebox<PerformanceRouteOption
 ) => {
   app.get(
     '/v1/deployments/:slug/performance',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: PerformanceQuery,
-        response: { 200: Performance, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'performance.get', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('performance.get', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: PerformanceQuery,
+      response: { 200: Performance, ...errorResponses(400, 401, 404) },
+    }),
     async (request, reply) =>
       sendJson(
         reply,
@@ -43,14 +41,11 @@ export const performanceRoutes: FastifyPluginAsyncTypebox<PerformanceRouteOption
 
   app.get(
     '/v1/deployments/:slug/performance/vintages',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: VintagesQuery,
-        response: { 200: Vintages, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'performance.vintages', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('performance.vintages', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: VintagesQuery,
+      response: { 200: Vintages, ...errorResponses(400, 401, 404) },
+    }),
     async (request) => {
       const { slug } = request.params
       const found = await performance.vintages(provenCaller(request), slug, request.query)

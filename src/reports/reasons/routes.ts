@@ -19,7 +19,8 @@ import {
 import { DEFAULT_LANGUAGE } from '../../engine/index.ts'
 import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
 import { provenCaller, userCaller } from '../../http/access/request-caller.ts'
-import { readBodyLimit } from '../../http/body-limit.ts'
+import { limitBodies } from '../../http/body-limit.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import { outcomeAnswer } from '../../registry/deployments/responses.ts'
 import type { ExplanationService } from './explanation.ts'
@@ -42,22 +43,18 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
   app,
   { reasons, explanations },
 ) => {
-  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
+  limitBodies(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/deployments/:slug/reason-baselines',
-    {
-      bodyLimit,
-      schema: {
-        params: SlugParams,
-        body: ReasonBaselineRequest,
-        response: {
-          201: ReasonBaselineSchema,
-          ...errorResponses(400, 401, 403, 404, 413, 415, 422),
-        },
+    defineRoute('reason_baselines.create', DEPLOYERS, {
+      params: SlugParams,
+      body: ReasonBaselineRequest,
+      response: {
+        201: ReasonBaselineSchema,
+        ...errorResponses(400, 401, 403, 404, 413, 415, 422),
       },
-      config: { operation: 'reason_baselines.create', access: DEPLOYERS },
-    },
+    }),
     async (request, reply) => {
       const { model_id, band_points, min_population, ...rest } = request.body
       const baseline = await reasons.createBaseline(userCaller(request), request.params.slug, {
@@ -72,14 +69,11 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
 
   app.get(
     '/v1/deployments/:slug/reason-baselines',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: ReasonBaselinesQuery,
-        response: { 200: ReasonBaselineList, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'reason_baselines.list', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('reason_baselines.list', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: ReasonBaselinesQuery,
+      response: { 200: ReasonBaselineList, ...errorResponses(400, 401, 404) },
+    }),
     (request, reply) => {
       const caller = provenCaller(request)
       const { slug } = request.params
@@ -97,19 +91,15 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
 
   app.put(
     '/v1/deployments/:slug/reason-baseline',
-    {
-      bodyLimit,
-      schema: {
-        params: SlugParams,
-        body: PutReasonBaselineRequest,
-        response: {
-          200: PutReasonBaselineResult,
-          202: ChangeRequest,
-          ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
-        },
+    defineRoute('reason_baselines.put', DEPLOYERS, {
+      params: SlugParams,
+      body: PutReasonBaselineRequest,
+      response: {
+        200: PutReasonBaselineResult,
+        202: ChangeRequest,
+        ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422),
       },
-      config: { operation: 'reason_baselines.put', access: DEPLOYERS },
-    },
+    }),
     async (request, reply) => {
       const { slug } = request.params
       const { model_id, baseline_id } = request.body
@@ -126,14 +116,11 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
 
   app.get(
     '/v1/deployments/:slug/reason-counts',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: ReasonCountsQuery,
-        response: { 200: ReasonCountsSchema, ...errorResponses(400, 401, 404, 422) },
-      },
-      config: { operation: 'reasons.counts', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('reasons.counts', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: ReasonCountsQuery,
+      response: { 200: ReasonCountsSchema, ...errorResponses(400, 401, 404, 422) },
+    }),
     async (request) => {
       const { lang = DEFAULT_LANGUAGE, ...order } = request.query
       const counts = await reasons.countReasons(provenCaller(request), request.params.slug, {
@@ -146,14 +133,11 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
 
   app.get(
     '/v1/scores/:request_id/explanation',
-    {
-      schema: {
-        params: RequestParams,
-        querystring: ExplanationQuery,
-        response: { 200: ExplanationSchema, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'scores.explain', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('scores.explain', MEMBER_OR_READING_KEY, {
+      params: RequestParams,
+      querystring: ExplanationQuery,
+      response: { 200: ExplanationSchema, ...errorResponses(400, 401, 404) },
+    }),
     async (request) => {
       const { request_id } = request.params
       const { lang = DEFAULT_LANGUAGE, record, cutoff } = request.query
@@ -164,15 +148,11 @@ export const reasonRoutes: FastifyPluginAsyncTypebox<ReasonRouteOptions> = async
 
   app.post(
     '/v1/deployments/:slug/reason-method-report',
-    {
-      bodyLimit,
-      schema: {
-        params: SlugParams,
-        body: MethodReportRequest,
-        response: { 200: MethodReportSchema, ...errorResponses(400, 401, 404, 413, 415, 422) },
-      },
-      config: { operation: 'reasons.method_report', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('reasons.method_report', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      body: MethodReportRequest,
+      response: { 200: MethodReportSchema, ...errorResponses(400, 401, 404, 413, 415, 422) },
+    }),
     async (request) => {
       const { band_points: bandPoints, ...rest } = request.body
       const order = { ...rest, bandPoints }

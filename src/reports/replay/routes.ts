@@ -5,7 +5,8 @@ import { Job } from '../../../schemas/jobs.ts'
 import { ReplayedScore, ReplayRequest, ScoreReplayRequest } from '../../../schemas/replay.ts'
 import { ANALYSTS, MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
 import { provenCaller, userCaller } from '../../http/access/request-caller.ts'
-import { readBodyLimit } from '../../http/body-limit.ts'
+import { limitBodies } from '../../http/body-limit.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { jobFields } from '../../jobs/response.ts'
 import type { ReplayService } from './service.ts'
 
@@ -23,19 +24,15 @@ export const replayRoutes: FastifyPluginAsyncTypebox<ReplayRouteOptions> = async
   app,
   { replays },
 ) => {
-  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
+  limitBodies(app, BODY_BYTES_MAX)
 
   app.post(
     '/v1/deployments/:slug/replays',
-    {
-      bodyLimit,
-      schema: {
-        params: SlugParams,
-        body: ReplayRequest,
-        response: { 202: Job, ...errorResponses(400, 401, 403, 404, 413, 415) },
-      },
-      config: { operation: 'replays.start', access: ANALYSTS },
-    },
+    defineRoute('replays.start', ANALYSTS, {
+      params: SlugParams,
+      body: ReplayRequest,
+      response: { 202: Job, ...errorResponses(400, 401, 403, 404, 413, 415) },
+    }),
     async (request, reply) => {
       const { slug } = request.params
       const job = await replays.start(userCaller(request), slug, request.body)
@@ -45,15 +42,11 @@ export const replayRoutes: FastifyPluginAsyncTypebox<ReplayRouteOptions> = async
 
   app.post(
     '/v1/scores/:request_id/replay',
-    {
-      bodyLimit,
-      schema: {
-        params: RequestParams,
-        body: ScoreReplayRequest,
-        response: { 200: ReplayedScore, ...errorResponses(400, 401, 404, 413, 415) },
-      },
-      config: { operation: 'scores.replay', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('scores.replay', MEMBER_OR_READING_KEY, {
+      params: RequestParams,
+      body: ScoreReplayRequest,
+      response: { 200: ReplayedScore, ...errorResponses(400, 401, 404, 413, 415) },
+    }),
     (request) => replays.score(provenCaller(request), request.params.request_id, request.body),
   )
 }

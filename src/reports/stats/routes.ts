@@ -12,6 +12,7 @@ import {
 } from '../../../schemas/stats.ts'
 import { MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
 import { provenCaller } from '../../http/access/request-caller.ts'
+import { defineRoute } from '../../http/define-route.ts'
 import { latencyPercentileMs } from '../../log/rollups/latency-buckets.ts'
 import type { Rollup } from '../../log/rollups/rollup.ts'
 import { labelledScoreBuckets } from '../../log/rollups/score-buckets.ts'
@@ -29,14 +30,11 @@ const SlugParams = Type.Object({ slug: Type.String() })
 export const statsRoutes: FastifyPluginAsyncTypebox<StatsRouteOptions> = async (app, { stats }) => {
   app.get(
     '/v1/deployments/:slug/stats',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: StatsQuery,
-        response: { 200: DeploymentStatsSchema, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'stats.get', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('stats.get', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: StatsQuery,
+      response: { 200: DeploymentStatsSchema, ...errorResponses(400, 401, 404) },
+    }),
     async (request) => {
       const { recent = RECENT_SCORES_DEFAULT, from, to } = request.query
       const found = await stats.get(provenCaller(request), request.params.slug, {
@@ -53,14 +51,11 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsRouteOptions> = async (
 
   app.get(
     '/v1/deployments/:slug/stats/series',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: StatsSeriesQuery,
-        response: { 200: StatsSeries, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'stats.series', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('stats.series', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: StatsSeriesQuery,
+      response: { 200: StatsSeries, ...errorResponses(400, 401, 404) },
+    }),
     async (request) => {
       const { from, to } = request.query
       const found = await stats.series(provenCaller(request), request.params.slug, { from, to })
@@ -70,14 +65,11 @@ export const statsRoutes: FastifyPluginAsyncTypebox<StatsRouteOptions> = async (
 
   app.get(
     '/v1/deployments/:slug/stats/models',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: StatsModelsQuery,
-        response: { 200: ModelComparison, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'stats.models', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('stats.models', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: StatsModelsQuery,
+      response: { 200: ModelComparison, ...errorResponses(400, 401, 404) },
+    }),
     async (request) => {
       const { from, to } = request.query
       const found = await stats.compare(provenCaller(request), request.params.slug, { from, to })

@@ -4,8 +4,9 @@ import { errorResponses } from '../../../../schemas/errors.ts'
 import { SignOnRequest, SignOnStart, SignOnStartRequest } from '../../../../schemas/sign-on.ts'
 import { AppError } from '../../../errors.ts'
 import { ANYONE } from '../../../http/access/caller.ts'
-import { readBodyLimit } from '../../../http/body-limit.ts'
+import { limitBodies } from '../../../http/body-limit.ts'
 import { clientNetwork } from '../../../http/client-network.ts'
+import { defineRoute } from '../../../http/define-route.ts'
 import { forbidStoring } from '../plugin.ts'
 import { readTokens } from '../tokens.ts'
 import { SIGN_ON_LIFE_SEC, type SignOnService } from './service.ts'
@@ -22,18 +23,14 @@ export const signOnRoutes: FastifyPluginAsyncTypebox<SignOnRouteOptions> = async
   app,
   { signOn },
 ) => {
-  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
+  limitBodies(app, BODY_BYTES_MAX)
 
   app.post(
     '/api/auth/oidc/start',
-    {
-      bodyLimit,
-      schema: {
-        body: SignOnStartRequest,
-        response: { 200: SignOnStart, ...errorResponses(400, 404, 413, 415) },
-      },
-      config: { operation: 'auth.sign_on_start', access: ANYONE },
-    },
+    defineRoute('auth.sign_on_start', ANYONE, {
+      body: SignOnStartRequest,
+      response: { 200: SignOnStart, ...errorResponses(400, 404, 413, 415) },
+    }),
     async (request, reply) => {
       forbidStoring(reply)
       const { url, flow } = await signOn.begin('api', loopbackUrl(request.body.redirect_uri))
@@ -43,14 +40,10 @@ export const signOnRoutes: FastifyPluginAsyncTypebox<SignOnRouteOptions> = async
 
   app.post(
     '/api/auth/oidc',
-    {
-      bodyLimit,
-      schema: {
-        body: SignOnRequest,
-        response: { 200: TokenResult, ...errorResponses(400, 401, 404, 413, 415) },
-      },
-      config: { operation: 'auth.sign_on', access: ANYONE },
-    },
+    defineRoute('auth.sign_on', ANYONE, {
+      body: SignOnRequest,
+      response: { 200: TokenResult, ...errorResponses(400, 401, 404, 413, 415) },
+    }),
     async (request, reply) => {
       forbidStoring(reply)
       const { flow, ...answer } = request.body

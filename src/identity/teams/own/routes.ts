@@ -5,8 +5,9 @@ import { errorResponses } from '../../../../schemas/errors.ts'
 import { ChangePasswordRequest, SessionList } from '../../../../schemas/own-account.ts'
 import { ANY_MEMBER } from '../../../http/access/caller.ts'
 import { userCaller } from '../../../http/access/request-caller.ts'
-import { readBodyLimit } from '../../../http/body-limit.ts'
+import { limitBodies } from '../../../http/body-limit.ts'
 import { clientNetwork } from '../../../http/client-network.ts'
+import { defineRoute } from '../../../http/define-route.ts'
 import { sendList } from '../../../http/list.ts'
 import type { OwnAccountService } from './service.ts'
 
@@ -23,18 +24,14 @@ export const ownAccountRoutes: FastifyPluginAsyncTypebox<OwnAccountRouteOptions>
   app,
   { ownAccounts },
 ) => {
-  const bodyLimit = readBodyLimit(app, BODY_BYTES_MAX)
+  limitBodies(app, BODY_BYTES_MAX)
 
   app.post(
     '/api/auth/password',
-    {
-      bodyLimit,
-      schema: {
-        body: ChangePasswordRequest,
-        response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 413, 415) },
-      },
-      config: { operation: 'auth.change_password', access: ANY_MEMBER },
-    },
+    defineRoute('auth.change_password', ANY_MEMBER, {
+      body: ChangePasswordRequest,
+      response: { 204: Type.Null(), ...errorResponses(400, 401, 403, 413, 415) },
+    }),
     async (request, reply) => {
       const { current_password: currentPassword, new_password: newPassword } = request.body
       const clientAddress = clientNetwork(request.ip)
@@ -46,13 +43,10 @@ export const ownAccountRoutes: FastifyPluginAsyncTypebox<OwnAccountRouteOptions>
 
   app.get(
     '/api/auth/sessions',
-    {
-      schema: {
-        querystring: ListQuery,
-        response: { 200: SessionList, ...errorResponses(400, 401) },
-      },
-      config: { operation: 'sessions.list', access: ANY_MEMBER },
-    },
+    defineRoute('sessions.list', ANY_MEMBER, {
+      querystring: ListQuery,
+      response: { 200: SessionList, ...errorResponses(400, 401) },
+    }),
     (request, reply) => {
       const caller = userCaller(request)
       return sendList(reply, request.query, {
@@ -72,14 +66,10 @@ export const ownAccountRoutes: FastifyPluginAsyncTypebox<OwnAccountRouteOptions>
 
   app.delete(
     '/api/auth/sessions/:id',
-    {
-      bodyLimit,
-      schema: {
-        params: SessionParams,
-        response: { 204: Type.Null(), ...errorResponses(400, 401, 404, 413, 415) },
-      },
-      config: { operation: 'sessions.end', access: ANY_MEMBER },
-    },
+    defineRoute('sessions.end', ANY_MEMBER, {
+      params: SessionParams,
+      response: { 204: Type.Null(), ...errorResponses(400, 401, 404, 413, 415) },
+    }),
     async (request, reply) => {
       await ownAccounts.endSession(userCaller(request), request.params.id)
       return reply.code(204).send(null)

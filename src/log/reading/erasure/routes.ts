@@ -3,6 +3,7 @@ import { errorResponses } from '../../../../schemas/errors.ts'
 import { LogErasure, LogErasureBody } from '../../../../schemas/scores.ts'
 import { OWNER_OR_ADMIN } from '../../../http/access/caller.ts'
 import { userCaller } from '../../../http/access/request-caller.ts'
+import { defineRoute } from '../../../http/define-route.ts'
 import { erasureFields } from './response.ts'
 import type { LogErasureService } from './service.ts'
 
@@ -17,13 +18,10 @@ export const logErasureRoutes: FastifyPluginAsyncTypebox<LogErasureRouteOptions>
 ) => {
   app.post(
     '/v1/log/erasures',
-    {
-      schema: {
-        body: LogErasureBody,
-        response: { 200: LogErasure, ...errorResponses(400, 401, 403, 413, 415) },
-      },
-      config: { operation: 'log.erase', access: OWNER_OR_ADMIN },
-    },
+    defineRoute('log.erase', OWNER_OR_ADMIN, {
+      body: LogErasureBody,
+      response: { 200: LogErasure, ...errorResponses(400, 401, 403, 413, 415) },
+    }),
     async (request) =>
       erasureFields(await logErasures.erase(userCaller(request), request.body.reference)),
   )

@@ -5,6 +5,7 @@ import { LogExportQuery } from '../../../../schemas/scores.ts'
 import { AppError } from '../../../errors.ts'
 import { MANAGER_OR_AUDITOR } from '../../../http/access/caller.ts'
 import { userCaller } from '../../../http/access/request-caller.ts'
+import { defineRoute } from '../../../http/define-route.ts'
 import { fileHeaders } from '../../../http/reply.ts'
 import { sendChunks } from '../../../http/text-stream.ts'
 import type { ScoreReadingService } from '../service.ts'
@@ -31,13 +32,10 @@ export const logExportRoutes: FastifyPluginAsyncTypebox<LogExportRouteOptions> =
 ) => {
   app.get(
     '/v1/log/export',
-    {
-      schema: {
-        querystring: LogExportQuery,
-        response: { 200: Type.String(), ...errorResponses(400, 401, 403, 404) },
-      },
-      config: { operation: 'log.export', access: MANAGER_OR_AUDITOR },
-    },
+    defineRoute('log.export', MANAGER_OR_AUDITOR, {
+      querystring: LogExportQuery,
+      response: { 200: Type.String(), ...errorResponses(400, 401, 403, 404) },
+    }),
     async (request, reply) => {
       const caller = userCaller(request)
       const { after, format = 'ndjson', deployment } = request.query

@@ -6,7 +6,8 @@ import { DeployResult } from '../../../../schemas/models.ts'
 import { DEPLOYERS } from '../../../http/access/caller.ts'
 import { userCaller } from '../../../http/access/request-caller.ts'
 import { addressedUrl } from '../../../http/addressed-url.ts'
-import { readBodyLimit } from '../../../http/body-limit.ts'
+import { limitBodies } from '../../../http/body-limit.ts'
+import { defineRoute } from '../../../http/define-route.ts'
 import { deployedFields } from '../responses.ts'
 import type { ModelCopyService } from './service.ts'
 
@@ -24,17 +25,16 @@ export const modelCopyRoutes: FastifyPluginAsyncTypebox<ModelCopyRouteOptions> =
   app,
   { modelCopies, publicUrl },
 ) => {
+  limitBodies(app, BODY_BYTES_MAX)
+
   app.post(
     '/v1/models/:id/copies',
-    {
-      bodyLimit: readBodyLimit(app, BODY_BYTES_MAX),
-      schema: {
-        params: ModelParams,
-        body: CopyModelRequest,
-        response: { 201: DeployResult, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
-      },
-      config: { operation: 'models.copy', access: DEPLOYERS, takesIdempotencyKey: true },
-    },
+    defineRoute('models.copy', DEPLOYERS, {
+      params: ModelParams,
+      body: CopyModelRequest,
+      response: { 201: DeployResult, ...errorResponses(400, 401, 403, 404, 409, 413, 415, 422) },
+      takesIdempotencyKey: true,
+    }),
     async (request, reply) => {
       const { environment, description, auto_deploy: autoDeploy = false } = request.body
       const order = { environment, description, autoDeploy }

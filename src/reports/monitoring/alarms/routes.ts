@@ -10,6 +10,7 @@ import { ChangeRequest } from '../../../../schemas/change-requests.ts'
 import { errorResponses } from '../../../../schemas/errors.ts'
 import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../../../http/access/caller.ts'
 import { provenCaller, userCaller } from '../../../http/access/request-caller.ts'
+import { defineRoute } from '../../../http/define-route.ts'
 import { outcomeAnswer } from '../../../registry/deployments/responses.ts'
 import type { Alarm } from './alarm.ts'
 import type { AlarmService } from './service.ts'
@@ -28,27 +29,24 @@ export const alarmRoutes: FastifyPluginAsyncTypebox<AlarmRouteOptions> = async (
 ) => {
   app.get(
     '/v1/deployments/:slug/stability/alarm',
-    {
-      schema: { params: SlugParams, response: { 200: AlarmSchema, ...errorResponses(401, 404) } },
-      config: { operation: 'monitoring.alarm', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('monitoring.alarm', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      response: { 200: AlarmSchema, ...errorResponses(401, 404) },
+    }),
     async (request) => alarmFields(await alarms.get(provenCaller(request), request.params.slug)),
   )
 
   app.put(
     '/v1/deployments/:slug/stability/alarm',
-    {
-      schema: {
-        params: SlugParams,
-        body: AlarmRequest,
-        response: {
-          200: AlarmSchema,
-          202: ChangeRequest,
-          ...errorResponses(400, 401, 403, 404, 409, 413, 415),
-        },
+    defineRoute('monitoring.set_alarm', DEPLOYERS, {
+      params: SlugParams,
+      body: AlarmRequest,
+      response: {
+        200: AlarmSchema,
+        202: ChangeRequest,
+        ...errorResponses(400, 401, 403, 404, 409, 413, 415),
       },
-      config: { operation: 'monitoring.set_alarm', access: DEPLOYERS },
-    },
+    }),
     async (request, reply) => {
       const { slug } = request.params
       const outcome = await alarms.set(userCaller(request), slug, request.body)
@@ -58,14 +56,11 @@ export const alarmRoutes: FastifyPluginAsyncTypebox<AlarmRouteOptions> = async (
 
   app.get(
     '/v1/deployments/:slug/history',
-    {
-      schema: {
-        params: SlugParams,
-        querystring: HistoryQuery,
-        response: { 200: DeploymentHistory, ...errorResponses(400, 401, 404) },
-      },
-      config: { operation: 'monitoring.history', access: MEMBER_OR_READING_KEY },
-    },
+    defineRoute('monitoring.history', MEMBER_OR_READING_KEY, {
+      params: SlugParams,
+      querystring: HistoryQuery,
+      response: { 200: DeploymentHistory, ...errorResponses(400, 401, 404) },
+    }),
     (request) => alarms.history(provenCaller(request), request.params.slug, request.query),
   )
 }
