@@ -5,6 +5,7 @@ import { insertAuditRecord } from '../identity/audit/writer.ts'
 import { askTwice } from '../platform/db/asked-rows.ts'
 import { type Database, queryRows, type Transaction } from '../platform/db/client.ts'
 import { textList } from '../platform/db/lists.ts'
+import { DatabaseStore } from '../platform/db/store.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import { ImportMovedError, type NewImport, type OutcomeImport } from './imports.ts'
 import type { ImportStep, OutcomeCounts } from './service.ts'
@@ -16,13 +17,7 @@ const LOST_HOURS = 24
 const LOST = 'the process with the file has not been seen for a day: send the file again'
 
 /** The progress of imports in PostgreSQL. */
-export class ImportStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class ImportStore extends DatabaseStore {
   /** Imports of a team that processes have under way; see `see`. */
   running(teamId: string): Promise<number> {
     return runningImports(this.db, teamId)

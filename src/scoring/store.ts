@@ -2,6 +2,7 @@ import { and, asc, eq, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { askedRow } from '../platform/db/asked-rows.ts'
 import { type Database, queryRows } from '../platform/db/client.ts'
+import { DatabaseStore } from '../platform/db/store.ts'
 import { takeTurn } from '../platform/turn-taker.ts'
 import { challengers, deployments } from '../tables/deployments.ts'
 import { models } from '../tables/models.ts'
@@ -133,13 +134,7 @@ export async function readBaseline(
 }
 
 /** Active deployments, those with the newest scores first. */
-export class DeploymentsInUseStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class DeploymentsInUseStore extends DatabaseStore {
   async list(idsMax: number): Promise<string[]> {
     const rows = await queryRows<{ id: string }>(
       this.db,

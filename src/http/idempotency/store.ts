@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { askedRow } from '../../platform/db/asked-rows.ts'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
 import { textList } from '../../platform/db/lists.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { CLAIM_MS, type HashClaim, type HeldKey, KEPT_MS, type NewClaim } from './service.ts'
 import type { Usage, UsageTotals } from './team-room.ts'
 
@@ -24,13 +25,7 @@ const USAGE_START = sql.raw(`now() - interval '${KEPT_MS} milliseconds' - interv
  * Keys and answers of all replicas in PostgreSQL, by its clock. Each method is one statement, and
  * so one transaction.
  */
-export class IdempotencyStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class IdempotencyStore extends DatabaseStore {
   /**
    * Claims the key for `CLAIM_MS` if it is free: then nothing is held.
    *

@@ -1,5 +1,5 @@
 import { and, asc, eq, isNull } from 'drizzle-orm'
-import type { Database } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { users } from '../../tables/auth.ts'
 import { apiKeys } from '../../tables/keys.ts'
 import { serviceAccounts } from '../../tables/service-accounts.ts'
@@ -10,13 +10,7 @@ import type { AccessRow } from './service.ts'
 const NO_KEY = { scopes: null, environment: null, allowedAddresses: null } as const
 
 /** Members, service accounts and keys of a team in PostgreSQL, at one moment. */
-export class AccessReviewStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class AccessReviewStore extends DatabaseStore {
   /** All that opens a team's resources, by kind, each oldest first. */
   rows(teamId: string): Promise<readonly AccessRow[]> {
     return this.db.transaction(

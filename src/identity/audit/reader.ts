@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gt, gte, inArray, lt, not, sql } from 'drizzle-orm'
-import type { Database } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 import { makePage, type Page, type PageRequest, rowsToRead } from '../../platform/paging.ts'
 import { auditLog } from '../../tables/audit.ts'
@@ -21,13 +21,7 @@ const RECORD = {
 }
 
 /** The audit log in PostgreSQL. */
-export class AuditLogStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class AuditLogStore extends DatabaseStore {
   /** A team's records, newest first. */
   async ofTeam(
     teamId: string,

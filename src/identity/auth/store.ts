@@ -2,6 +2,7 @@ import { and, eq, gt, isNull, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
 import type { Database, Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { withAdvisoryLock } from '../../platform/db/transactions.ts'
 import { refreshTokens, teams, users } from '../../tables/auth.ts'
 import { signOnSessions } from '../../tables/sign-on.ts'
@@ -26,13 +27,7 @@ export const USER = {
  * family while it ends, which its end would overlook, and writers never wait for each other in a
  * circle.
  */
-export class AuthStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class AuthStore extends DatabaseStore {
   async userByEmail(email: string): Promise<User | null> {
     const rows = await this.db.select().from(users).where(eq(users.email, email))
     return askedRow(rows, (row) => row.email === email)

@@ -2,6 +2,7 @@ import { and, desc, eq, isNull, or, sql } from 'drizzle-orm'
 import { managerNow } from '../../http/access/manager-store.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
 import { type Database, queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import {
   makePage,
   type Page,
@@ -193,13 +194,7 @@ export async function writeLastUses(
 }
 
 /** Hashes of keys in force, the most recently used first. */
-export class KeysInUseStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class KeysInUseStore extends DatabaseStore {
   async list(hashesMax: number): Promise<string[]> {
     const rows = await queryRows<{ hash: string }>(
       this.db,

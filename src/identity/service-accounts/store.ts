@@ -2,7 +2,7 @@ import { and, desc, eq, isNull, or } from 'drizzle-orm'
 import type { PresentManager } from '../../http/access/manager.ts'
 import { managerNow } from '../../http/access/manager-store.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
-import type { Database } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import {
   makePage,
   type Page,
@@ -32,13 +32,7 @@ const ACCOUNT = {
 }
 
 /** Service accounts in PostgreSQL. */
-export class ServiceAccountStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class ServiceAccountStore extends DatabaseStore {
   /**
    * Adds the account and its audit record in one transaction.
    *

@@ -1,6 +1,7 @@
 import { and, count, desc, eq, inArray } from 'drizzle-orm'
 import { managerNow } from '../../http/access/manager-store.ts'
-import type { Database, Transaction } from '../../platform/db/client.ts'
+import type { Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import {
   makePage,
   type Page,
@@ -24,13 +25,7 @@ const MEMBER = {
 }
 
 /** Members of teams in PostgreSQL. */
-export class MemberStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class MemberStore extends DatabaseStore {
   /** The members of a team, newest first. */
   async list(teamId: string, page: PageRequest): Promise<Page<Member>> {
     const rows = await this.db

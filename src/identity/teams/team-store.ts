@@ -1,5 +1,5 @@
 import { desc, eq } from 'drizzle-orm'
-import type { Database } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { teams } from '../../tables/auth.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
@@ -8,13 +8,7 @@ import type { NewMember } from './members.ts'
 import type { Team } from './teams.ts'
 
 /** Teams in PostgreSQL. */
-export class TeamStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class TeamStore extends DatabaseStore {
   /** All teams, newest first. */
   async list(): Promise<Team[]> {
     return this.db.select().from(teams).orderBy(desc(teams.id))

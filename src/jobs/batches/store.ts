@@ -12,6 +12,7 @@ import {
 import { epochMs } from '../../log/rollups/rollup-rows.ts'
 import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
 import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 import { makePage, type Page, type PageRequest, rowsToRead } from '../../platform/paging.ts'
 import type { DeploymentState } from '../../scoring/serving.ts'
@@ -81,13 +82,7 @@ const STORED_BYTES = sql`coalesce(sum(result_bytes
   + case when is_upload and not is_input_removed then input_bytes else 0 end), 0)::float8`
 
 /** Batches in PostgreSQL, with the states of their jobs. */
-export class BatchStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class BatchStore extends DatabaseStore {
   /**
    * Adds a batch with its job.
    *

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { epochMs } from '../../log/rollups/rollup-rows.ts'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import type { AttemptEnd, DueDelivery, TakeQuery } from './deliverer.ts'
 
 interface TakenRow {
@@ -19,13 +20,7 @@ interface TakenRow {
 }
 
 /** Deliveries that are due, in PostgreSQL. Times are on its clock, which all replicas share. */
-export class DueStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class DueStore extends DatabaseStore {
   /** Takes deliveries that are due, of webhooks chosen at random. */
   async take({ underWay, perWebhook, limit, leaseMs }: TakeQuery): Promise<DueDelivery[]> {
     const rows = await queryRows<TakenRow>(

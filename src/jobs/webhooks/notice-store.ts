@@ -1,19 +1,13 @@
 import { and, arrayContains, eq, gt, isNull, lte, notExists, or, sql } from 'drizzle-orm'
 import type { EventType, NewEvent } from '../../identity/outbox/event.ts'
 import { insertEvent } from '../../identity/outbox/writer.ts'
-import type { Database } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { apiKeys } from '../../tables/keys.ts'
 import { webhookEvents, webhooks } from '../../tables/webhooks.ts'
 import { type ExpiringKey, ONCE_KEY_START } from './notices.ts'
 
 /** Subjects of notices, in PostgreSQL. */
-export class NoticeStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class NoticeStore extends DatabaseStore {
   /** Teams with a webhook for a type. */
   async teamsWanting(type: EventType): Promise<readonly string[]> {
     const rows = await this.db

@@ -5,6 +5,7 @@ import { insertAuditRecord } from '../../identity/audit/writer.ts'
 import type { EventType, NewEvent } from '../../identity/outbox/event.ts'
 import { insertEvent } from '../../identity/outbox/writer.ts'
 import type { Database, Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import {
   makePage,
   type Page,
@@ -34,13 +35,7 @@ const DELIVERY = {
 }
 
 /** Webhooks in PostgreSQL. */
-export class WebhookStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class WebhookStore extends DatabaseStore {
   count(teamId: string): Promise<number> {
     return countWebhooks(this.db, teamId)
   }

@@ -1,17 +1,12 @@
 import { and, eq, isNull, ne, sql } from 'drizzle-orm'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { webhooks } from '../../tables/webhooks.ts'
 import { inMs } from './delivery-store.ts'
 import type { SealedSecrets } from './webhook.ts'
 
 /** Upkeep of webhooks in PostgreSQL. */
-export class UpkeepStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class UpkeepStore extends DatabaseStore {
   /**
    * Removes deliveries that ended before, the oldest first.
    * @returns how many

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import type { LostReason } from './archive-bytes.ts'
 import { checkHeld, type Holding } from './lease.ts'
 import type { ObjectContent } from './manifest-store.ts'
@@ -31,13 +32,7 @@ const FAULT_EVERY_SEC = 86_400
 const CHECKED_AT = sql`coalesce(checked_at, archived_at)`
 
 /** The checks of archived files, in the manifest. All times are by the clock of the database. */
-export class CheckStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class CheckStore extends DatabaseStore {
   /** The file that was not checked for longest, if it is due; null: none is. */
   async due(everySec: number): Promise<FileToCheck | null> {
     const [row] = await queryRows<CheckRow>(

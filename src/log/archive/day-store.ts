@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { queryRows, type Transaction } from '../../platform/db/client.ts'
 import { rootCause } from '../../platform/db/errors.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { withAdvisoryLock } from '../../platform/db/transactions.ts'
 import type { EncodedBlock } from '../blocks/block-encoder.ts'
 import { BLOCK_COLUMNS, type BlockRow, readBlock } from '../blocks/block-rows.ts'
@@ -49,13 +50,7 @@ const LOCKED_CODES = ['55P03', '40P01']
 const NAME = /^score_blocks_p(\d{4})(\d{2})(\d{2})$/
 
 /** The days of the log in PostgreSQL, as the archive takes them. */
-export class DayStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class DayStore extends DatabaseStore {
   /**
    * Days that ended before a moment and have blocks, oldest first.
    *

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
-import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { checkHeld, type Holding } from './lease.ts'
 
 /** The way this database knows its archive. */
@@ -15,13 +16,7 @@ export interface OwnIdentity {
 const OWNERS_MAX = 200
 
 /** The identity of the archive in PostgreSQL. */
-export class IdentityStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class IdentityStore extends DatabaseStore {
   async identity(): Promise<OwnIdentity> {
     const [row] = await queryRows<{ archive_id: string; owners: string | null }>(
       this.db,

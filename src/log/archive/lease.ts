@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
-import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { randomBase62 } from '../../platform/ids/base62.ts'
 
 /** Time for which a process that died keeps others from the archive. */
@@ -83,13 +84,7 @@ export class ArchiveLease {
 }
 
 /** Leases in PostgreSQL, by its clock. */
-export class LeaseStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class LeaseStore extends DatabaseStore {
   /** @returns false if another work has the lease */
   async take({ name, holder }: Holding): Promise<boolean> {
     const archiveId = name === ROUND ? randomBase62(ID_CHARS) : ''

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { epochMs, momentText } from '../rollups/rollup-rows.ts'
 import { checkHeld, type Holding } from './lease.ts'
 import type { ObjectContent } from './manifest-store.ts'
@@ -42,13 +43,7 @@ const isForgotten = sql`state = 'writing'
   and state_at <= now() - ${`${WRITING_HOURS} hours`}::interval`
 
 /** Files of the manifest that no reader needs, until their objects are surely gone. */
-export class LeftoverStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class LeftoverStore extends DatabaseStore {
   /**
    * Days with objects to delete, with files that nobody writes any more, or whose `_manifest.json`
    * is not right.

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { askTwice } from '../../platform/db/asked-rows.ts'
-import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { epochMs, momentText } from '../rollups/rollup-rows.ts'
 import { checkHeld, type Holding } from './lease.ts'
 import { type FileKind, type FileName, type FileSlot, formatFileKey } from './names.ts'
@@ -48,13 +49,7 @@ const FILE_COLUMNS = sql`key, ${epochMs(sql`day`)} as day_ms, kind, number, gene
 const EXPIRED_BLOCKS_MAX = 10_000
 
 /** The manifest of the archive in PostgreSQL: the files that readers need. */
-export class ManifestStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class ManifestStore extends DatabaseStore {
   /** Tells whether the archive has a file that readers need. */
   async hasFiles(): Promise<boolean> {
     const found = await askTwice(this.db, async (db) => {

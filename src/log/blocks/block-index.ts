@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { momentText } from '../rollups/rollup-rows.ts'
 import type { StoredBlock } from './stored-block.ts'
 
@@ -17,13 +18,7 @@ interface IndexRow {
 }
 
 /** The index columns in PostgreSQL, those of archived blocks included. */
-export class BlockIndexReader {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class BlockIndexReader extends DatabaseStore {
   /** @returns null for a block that has left, or was changed, since it was read */
   async findIndex({ firstAtMs, blockId, checksum }: StoredBlock): Promise<BlockIndex | null> {
     const isIt = sql`first_at = ${momentText(firstAtMs)} and block_id = ${blockId}::bigint

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { epochMs } from '../rollups/rollup-rows.ts'
 import { type Erases, withoutReferences } from './erased-record.ts'
 import { hashOfReference } from './reference-hash.ts'
@@ -36,15 +37,10 @@ export class ErasuresMovedError extends Error {
  * is hashed: whoever stores records compares `version` with `NEWEST_ERASURE` in its transaction,
  * and loads the list only after a difference.
  */
-export class ErasureList {
-  private readonly db: Database
+export class ErasureList extends DatabaseStore {
   /** By team and hash: records that were scored until then lose the reference. */
   private readonly teams = new Map<string, Map<string, number>>()
   private newest = 0
-
-  constructor(db: Database) {
-    this.db = db
-  }
 
   /** The number of the newest known erasure. */
   get version(): number {

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { AppError } from '../../errors.ts'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import type { EncodedBlock } from '../blocks/block-encoder.ts'
 import { IS_INDEX_SOUND, indexSum, setFilter } from '../blocks/index-sums.ts'
 import { CODECS, type StoredBlock } from '../blocks/stored-block.ts'
@@ -16,13 +17,7 @@ const LISTED_MS = 90 * SPAN_MS.day
 const LISTED_MAX = 50_000
 
 /** Erasures in PostgreSQL. */
-export class ErasureStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class ErasureStore extends DatabaseStore {
   /**
    * Lists the erasure for all drains. When it returns, no drain can store the reference any more,
    * and what drains stored before can be read.

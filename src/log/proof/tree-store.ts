@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { type SQL, sql } from 'drizzle-orm'
 import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
 import { type Database, queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { epochMs } from '../rollups/rollup-rows.ts'
 import type { TreeLeaf } from './facts-chain.ts'
 import type { StrayNode, TreeHead } from './log-tree.ts'
@@ -14,13 +15,7 @@ const LEVELS = 64
 export type Trees = Pick<TreeStore, keyof TreeStore>
 
 /** Trees in PostgreSQL. */
-export class TreeStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class TreeStore extends DatabaseStore {
   async head(teamId: string): Promise<TreeHead> {
     // A checkpoint says what it finds, signed, and could never be taken back.
     const row = await askTwice(this.db, async (db) => {

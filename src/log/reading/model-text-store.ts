@@ -1,15 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { type Database, queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { CellModels, type ModelText } from './stored-models.ts'
 
 /** Models in PostgreSQL. */
-export class ModelTextStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class ModelTextStore extends DatabaseStore {
   /** Models with these ids; unknown ids are left out. */
   async modelTexts(modelIds: readonly string[]): Promise<readonly ModelText[]> {
     if (modelIds.length === 0) return []

@@ -2,17 +2,11 @@ import { and, eq, inArray } from 'drizzle-orm'
 import type { Environment } from '../../http/access/caller.ts'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
-import type { Database } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { deployments } from '../../tables/deployments.ts'
 
 /** The part of PostgreSQL that readers of scores need beside the log. */
-export class ReadingStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class ReadingStore extends DatabaseStore {
   /** Environments of those of the deployments that the team has. */
   async findEnvironments(
     teamId: string,

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
 import { textList } from '../../platform/db/lists.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { withAdvisoryLock } from '../../platform/db/transactions.ts'
 import { epochMs } from '../rollups/rollup-rows.ts'
 
@@ -26,13 +27,7 @@ const NAME = /_p(\d{4})(\d{2})(\d{2})$/
  * tables. A new partition is created as a table and then attached, so that reads and writes go on.
  * Dropping a partition locks the log briefly.
  */
-export class LogTables {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class LogTables extends DatabaseStore {
   /**
    * Creates the missing partitions of these days.
    *

@@ -3,6 +3,7 @@ import { lockTeam } from '../../identity/audit/lock-team.ts'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
 import type { Database, Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import {
   makePage,
   type Page,
@@ -21,13 +22,7 @@ import { applyChange, makeReader, readDeployment } from './store.ts'
 import type { Change } from './succession.ts'
 
 /** Requests for approval in PostgreSQL. */
-export class ApprovalStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class ApprovalStore extends DatabaseStore {
   async list(
     teamId: string,
     { deploymentId, state, at }: ChangeRequestFilter,

@@ -5,6 +5,7 @@ import type { Consequence } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
 import type { Database, Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 import {
   makePage,
@@ -35,13 +36,7 @@ const previousChampion = alias(models, 'previous_champion')
 const challengerModel = alias(models, 'challenger_model')
 
 /** Deployments and their challengers in PostgreSQL. */
-export class DeploymentStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class DeploymentStore extends DatabaseStore {
   async list(
     teamId: string,
     { environment }: DeploymentFilter,

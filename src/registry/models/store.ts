@@ -4,7 +4,8 @@ import { lockTeam } from '../../identity/audit/lock-team.ts'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
-import type { Database, Transaction } from '../../platform/db/client.ts'
+import type { Transaction } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import {
   makePage,
   type Page,
@@ -42,14 +43,9 @@ const COLUMNS = {
 }
 
 /** Models in PostgreSQL. */
-export class ModelStore {
-  private readonly db: Database
+export class ModelStore extends DatabaseStore {
   /** A large card takes memory and some milliseconds: many at once would hold up scores. */
   private readonly reading = pLimit(2)
-
-  constructor(db: Database) {
-    this.db = db
-  }
 
   /** Adds a model, what belongs to it, and their audit records in one transaction. */
   async register(

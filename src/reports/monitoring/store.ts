@@ -4,7 +4,7 @@ import { lockTeam } from '../../identity/audit/lock-team.ts'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
 import { momentText } from '../../log/rollups/rollup-rows.ts'
-import type { Database } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { evaluateAnew } from '../../registry/deployments/stability-evaluations.ts'
 import { challengers, deployments } from '../../tables/deployments.ts'
 import { modelBaselines } from '../../tables/model-baselines.ts'
@@ -16,13 +16,7 @@ import type { ModelFacts, MonitoredDeployment, NewBaseline } from './monitored.t
 const BASELINES_KEPT = 100
 
 /** The part of PostgreSQL that monitoring needs beside the log. */
-export class MonitoringStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class MonitoringStore extends DatabaseStore {
   /** Null if the team has no such deployment. */
   async deployment(teamId: string, deploymentId: string): Promise<MonitoredDeployment | null> {
     const [row] = await this.db

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import type { Environment } from '../../http/access/caller.ts'
 import { epochMs, momentText } from '../../log/rollups/rollup-rows.ts'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import type { DeploymentState, LoggedChange } from './monthly-report.ts'
 
 /** Changes that a report names; of more the newest. */
@@ -19,13 +20,7 @@ interface StateRow {
 }
 
 /** Questions of monthly reports to the audit log in PostgreSQL. */
-export class ReportStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class ReportStore extends DatabaseStore {
   /** As of the newest change until the moment; before the first change, as that left it. */
   async stateAt(
     teamId: string,

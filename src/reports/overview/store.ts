@@ -2,7 +2,8 @@ import { sql } from 'drizzle-orm'
 import { readSums } from '../../log/blocks/block-sums.ts'
 import { deploymentHash } from '../../log/blocks/hashes.ts'
 import { epochMs, momentText } from '../../log/rollups/rollup-rows.ts'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 import { intervalStart } from '../monitoring/calendar.ts'
 import type { CardTexts } from './feature-labels.ts'
@@ -21,13 +22,7 @@ type Row = Record<string, unknown>
 const SCALE = 2 ** 64
 
 /** Facts of overviews in PostgreSQL. */
-export class OverviewStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class OverviewStore extends DatabaseStore {
   async page({ teamId, environment, limit, after }: OverviewPage): Promise<OverviewRow[]> {
     const inEnvironment = environment === null ? sql`true` : sql`d.environment = ${environment}`
     const follows =

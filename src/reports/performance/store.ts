@@ -7,7 +7,8 @@ import {
   type ApplicantRow,
   applicantOfRow,
 } from '../../outcomes/applicant-rows.ts'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 import type { CurrentPerformance, LabelledQuery, ScoringFacts } from './labelled.ts'
 import type { DeploymentFacts } from './service.ts'
@@ -29,13 +30,7 @@ const PORTION_ROWS = 2_000
 const FIRST = { scoredAtMs: Number.NEGATIVE_INFINITY, requestId: '', recordIndex: 0 }
 
 /** Outcomes with their applicants in PostgreSQL. */
-export class PerformanceStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class PerformanceStore extends DatabaseStore {
   /** Null if the team has no such deployment. */
   async deployment(teamId: string, deploymentId: string): Promise<DeploymentFacts | null> {
     const [row] = await queryRows<{ environment: Environment; champion: string }>(

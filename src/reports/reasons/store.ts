@@ -1,7 +1,7 @@
 import { and, desc, eq } from 'drizzle-orm'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
-import type { Database } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import {
   makePage,
   type Page,
@@ -17,13 +17,7 @@ import { reasonBaselines, reasonBaselinesInForce } from '../../tables/reasons.ts
 import type { ListedBaseline, StoredBaseline } from './service.ts'
 
 /** Reason baselines in PostgreSQL. */
-export class ReasonStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class ReasonStore extends DatabaseStore {
   /** Tells whether the team has the model in the environment of the deployment. */
   async hasModel(teamId: string, modelId: string, deploymentId: string): Promise<boolean> {
     const [row] = await this.db

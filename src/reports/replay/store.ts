@@ -5,7 +5,8 @@ import { IS_CURRENT } from '../../log/blocks/index-sums.ts'
 import type { StoredBlock } from '../../log/blocks/stored-block.ts'
 import { momentText } from '../../log/rollups/rollup-rows.ts'
 import { spanStart } from '../../log/rollups/spans.ts'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 
 /** Below the deadline of a request to the database. */
 const COUNT_MS = 5_000
@@ -18,13 +19,7 @@ interface ScannedDays {
 }
 
 /** The part of PostgreSQL that a replay needs beside the log. */
-export class ReplayStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class ReplayStore extends DatabaseStore {
   /**
    * The applicants of the deployment on the days of the query, as far as they are summed up. Blocks
    * know more, but they hold the applicants of other teams, too, whose number is none of a job's.

@@ -9,7 +9,8 @@ import {
   rollupOfRow,
 } from '../../log/rollups/rollup-rows.ts'
 import type { Span, SpanRange, TimeRange } from '../../log/rollups/spans.ts'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore } from '../../platform/db/store.ts'
 import { deployments } from '../../tables/deployments.ts'
 import type { SpanRollup } from './service.ts'
 
@@ -20,13 +21,7 @@ interface SumsRow {
 }
 
 /** Statistics from the rollups in PostgreSQL. */
-export class StatsStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class StatsStore extends DatabaseStore {
   /** @returns null if the team has no such deployment */
   async findEnvironment(teamId: string, deploymentId: string): Promise<Environment | null> {
     const [row] = await this.db

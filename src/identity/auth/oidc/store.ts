@@ -1,6 +1,7 @@
 import { and, eq, gt, inArray, isNull, lte, notInArray, or } from 'drizzle-orm'
 import { askedRow, askTwice } from '../../../platform/db/asked-rows.ts'
 import type { Database, Transaction } from '../../../platform/db/client.ts'
+import { DatabaseStore } from '../../../platform/db/store.ts'
 import { refreshTokens, teams, users } from '../../../tables/auth.ts'
 import { signOnIdentities, signOnSessions } from '../../../tables/sign-on.ts'
 import { lockTeam } from '../../audit/lock-team.ts'
@@ -13,13 +14,7 @@ import { BY_GROUPS } from './session-check.ts'
 import type { CheckedSession, KeptAnswer, ProvidedSession, SessionsEnd, SignOn } from './sign-on.ts'
 
 /** Identities and sessions of single sign-on in PostgreSQL. */
-export class SignOnStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class SignOnStore extends DatabaseStore {
   /**
    * Signs a person on in one transaction: finds, links or makes their member, sets the role, and
    * starts the session, with the audit records.

@@ -1,5 +1,5 @@
 import { and, desc, eq, gt, isNull, lt, max, min, ne } from 'drizzle-orm'
-import type { Database } from '../../../platform/db/client.ts'
+import { DatabaseStore } from '../../../platform/db/store.ts'
 import { makePage, type Page, type PageRequest, rowsToRead } from '../../../platform/paging.ts'
 import { refreshTokens, users } from '../../../tables/auth.ts'
 import { lockTeam } from '../../audit/lock-team.ts'
@@ -9,13 +9,7 @@ import { forgetProvided } from '../../auth/store.ts'
 import type { OpenSession } from './service.ts'
 
 /** Passwords and sessions of users in PostgreSQL. */
-export class OwnAccountStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class OwnAccountStore extends DatabaseStore {
   /** The open sessions of a user, newest first. */
   async sessions(userId: string, now: Date, page: PageRequest): Promise<Page<OpenSession>> {
     const { familyId, createdAt, expiresAt, revokedAt } = refreshTokens

@@ -2,7 +2,8 @@ import { and, desc, eq, sql } from 'drizzle-orm'
 import type { Environment } from '../../../http/access/caller.ts'
 import { lockTeam } from '../../../identity/audit/lock-team.ts'
 import { insertAuditRecord } from '../../../identity/audit/writer.ts'
-import type { Database, Transaction } from '../../../platform/db/client.ts'
+import type { Transaction } from '../../../platform/db/client.ts'
+import { DatabaseStore } from '../../../platform/db/store.ts'
 import { newId } from '../../../platform/ids/ids.ts'
 import { deployments } from '../../../tables/deployments.ts'
 import { modelBaselines } from '../../../tables/model-baselines.ts'
@@ -11,13 +12,7 @@ import { readModel } from '../store.ts'
 import type { CopySource, ModelCopy } from './service.ts'
 
 /** Copies models within PostgreSQL. */
-export class ModelCopyStore {
-  private readonly db: Database
-
-  constructor(db: Database) {
-    this.db = db
-  }
-
+export class ModelCopyStore extends DatabaseStore {
   /**
    * Stores the copy that `decide` makes of a model, with its audit records, in one transaction.
    * Spec and certificate are copied byte for byte.
