@@ -10,10 +10,6 @@ declare module 'fastify' {
   }
 }
 
-interface ObservationOptions {
-  readonly observer: RequestObserver
-}
-
 /** The operation of requests that match no route. */
 const NO_OPERATION = 'none'
 const DEPLOYMENT_ID = /^dep_[0-9A-Za-z]+$/
@@ -22,7 +18,7 @@ const DEPLOYMENT_ID = /^dep_[0-9A-Za-z]+$/
  * Observes each request once: when its answer is handed to the system, or when its client hangs up
  * before the request is complete, which counts as a malformed request.
  */
-export const observationPlugin = fastifyPlugin<ObservationOptions>(
+export const observationPlugin = fastifyPlugin<{ readonly observer: RequestObserver }>(
   async (app, { observer }) => {
     app.decorateRequest('isObserved', false)
 

@@ -18,17 +18,13 @@ const CLOSE_GRACE_MS = 500
 const GRACE_MS = 4_000
 const IDLE_SWEEP_MS = 50
 
-interface ShutdownOptions {
-  readonly readiness: Readiness
-}
-
 /**
  * Closing in three states: *farewell*, when the process is not ready any more, and requests are
  * answered with `Connection: close`, so that a client on a busy connection never meets a closed
  * one; *grace*, when no connection is accepted and those that are idle end; *cut off*, when all
  * end.
  */
-export const shutdownPlugin = fastifyPlugin<ShutdownOptions>(
+export const shutdownPlugin = fastifyPlugin<{ readonly readiness: Readiness }>(
   async (app, { readiness }) => {
     let isClosing = false
     readiness.add('process', () => (isClosing ? 'closing' : null))

@@ -8,14 +8,13 @@ import { defineRoute } from '../http/define-route.ts'
 import { jobFields } from './response.ts'
 import type { JobService } from './service.ts'
 
-interface JobRouteOptions {
-  readonly jobs: JobService
-}
-
 const JobParams = Type.Object({ id: Type.String() })
 
 /** Routes of jobs, whatever they do. */
-export const jobRoutes: FastifyPluginAsyncTypebox<JobRouteOptions> = async (app, { jobs }) => {
+export const jobRoutes: FastifyPluginAsyncTypebox<{ readonly jobs: JobService }> = async (
+  app,
+  { jobs },
+) => {
   app.get(
     '/v1/jobs/:id',
     defineRoute('jobs.get', ANY_MEMBER, {

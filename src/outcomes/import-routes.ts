@@ -12,20 +12,15 @@ import { provenBody } from '../http/proof.ts'
 import type { ImportFormat, OutcomeImports } from './imports.ts'
 import { makeSender } from './routes.ts'
 
-interface OutcomeImportRouteOptions {
-  readonly outcomeImports: OutcomeImports
-}
-
 const FORMATS: Readonly<Record<string, ImportFormat>> = {
   'application/x-ndjson': 'ndjson',
   'text/csv': 'csv',
 }
 
 /** Files of outcomes. Their bodies go to the disk as they come, and never into memory. */
-export const outcomeImportRoutes: FastifyPluginAsyncTypebox<OutcomeImportRouteOptions> = async (
-  app,
-  { outcomeImports },
-) => {
+export const outcomeImportRoutes: FastifyPluginAsyncTypebox<{
+  readonly outcomeImports: OutcomeImports
+}> = async (app, { outcomeImports }) => {
   const bytesMax = IMPORT_BODIES * (app.initialConfig.bodyLimit ?? 0)
   // Only for the routes of this plugin.
   app.removeAllContentTypeParsers()

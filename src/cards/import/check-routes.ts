@@ -11,15 +11,11 @@ import { defineRoute } from '../../http/define-route.ts'
 import { jobFields } from '../../jobs/response.ts'
 import type { CheckService } from './checks.ts'
 
-interface CheckRouteOptions {
-  readonly checks: CheckService
-}
-
 const NDJSON = 'application/x-ndjson'
 const NO_FILE = `send a file as the body, with the header Content-Type: ${NDJSON}`
 
 /** Files with a card and its sample. They go to the disk as they come, and never into memory. */
-export const checkRoutes: FastifyPluginAsyncTypebox<CheckRouteOptions> = async (
+export const checkRoutes: FastifyPluginAsyncTypebox<{ readonly checks: CheckService }> = async (
   app,
   { checks },
 ) => {

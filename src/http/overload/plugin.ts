@@ -8,10 +8,6 @@ import { type BodyHold, SMALL_BODY_BYTES } from './body-budget.ts'
 import '../access/request-caller.ts'
 import type { LoadShedder } from './load-shedder.ts'
 
-interface SheddingOptions {
-  readonly shedder: LoadShedder
-}
-
 /** A reader may pause for so long, and must read this much in each further second. */
 const PAUSE_MS_MAX = 30_000
 const READ_BYTES_PER_SEC_MIN = 64 * 1024
@@ -32,7 +28,7 @@ export function readingMsMax(bytes: number): number {
  * mean delay of the last second: it admits everything for a second and nothing for the next, and
  * what it admits waits as long as without a bound.
  */
-export const sheddingPlugin = fastifyPlugin<SheddingOptions>(
+export const sheddingPlugin = fastifyPlugin<{ readonly shedder: LoadShedder }>(
   async (app, { shedder }) => {
     app.addHook('onRoute', (route) => {
       // After all other hooks, which may keep the answer.

@@ -7,15 +7,10 @@ import { defineRoute } from '../../http/define-route.ts'
 import { fileHeaders } from '../../http/reply.ts'
 import type { AccessReviewService } from './service.ts'
 
-interface AccessReviewRouteOptions {
-  readonly accessReviews: AccessReviewService
-}
-
 /** Export of who has access. */
-export const accessReviewRoutes: FastifyPluginAsyncTypebox<AccessReviewRouteOptions> = async (
-  app,
-  { accessReviews },
-) => {
+export const accessReviewRoutes: FastifyPluginAsyncTypebox<{
+  readonly accessReviews: AccessReviewService
+}> = async (app, { accessReviews }) => {
   app.get(
     '/v1/access-review',
     defineRoute('access_review.export', MANAGER_OR_AUDITOR, {

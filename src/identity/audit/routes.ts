@@ -20,15 +20,10 @@ import {
 } from '../../platform/paging.ts'
 import type { AuditLogService, AuditRecord } from './service.ts'
 
-interface AuditLogRouteOptions {
-  readonly auditLog: AuditLogService
-}
-
 /** Reading the audit log. */
-export const auditLogRoutes: FastifyPluginAsyncTypebox<AuditLogRouteOptions> = async (
-  app,
-  { auditLog },
-) => {
+export const auditLogRoutes: FastifyPluginAsyncTypebox<{
+  readonly auditLog: AuditLogService
+}> = async (app, { auditLog }) => {
   app.get(
     '/v1/audit-log',
     defineRoute('audit_log.list', MANAGER_OR_AUDITOR, {

@@ -9,14 +9,13 @@ import { forbidStoring } from './plugin.ts'
 import type { AuthService } from './service.ts'
 import { readTokens } from './tokens.ts'
 
-interface AuthRouteOptions {
-  readonly auth: AuthService
-}
-
 const BODY_BYTES_MAX = 16 * 1024
 
 /** Signing in, and staying so. */
-export const authRoutes: FastifyPluginAsyncTypebox<AuthRouteOptions> = async (app, { auth }) => {
+export const authRoutes: FastifyPluginAsyncTypebox<{ readonly auth: AuthService }> = async (
+  app,
+  { auth },
+) => {
   limitBodies(app, BODY_BYTES_MAX)
   const response = { 200: TokenResult, ...errorResponses(400, 401, 413, 415) }
 

@@ -22,16 +22,15 @@ import { forbidStoring } from '../auth/plugin.ts'
 import { keyFields, listedKey } from './responses.ts'
 import { type KeyService, refuseQuotaUnlessOwner } from './service.ts'
 
-interface KeyRouteOptions {
-  readonly keys: KeyService
-}
-
 const BODY_BYTES_MAX = 64 * 1024
 const ListKeysQuery = listQuery({})
 const KeyParams = Type.Object({ id: Type.String() })
 
 /** Management of API keys. */
-export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteOptions> = async (app, { keys }) => {
+export const keyRoutes: FastifyPluginAsyncTypebox<{ readonly keys: KeyService }> = async (
+  app,
+  { keys },
+) => {
   limitBodies(app, BODY_BYTES_MAX)
 
   app.post(

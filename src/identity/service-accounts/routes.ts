@@ -27,19 +27,14 @@ import {
   type ServiceAccountService,
 } from './service.ts'
 
-interface ServiceAccountRouteOptions {
-  readonly serviceAccounts: ServiceAccountService
-}
-
 const BODY_BYTES_MAX = 16 * 1024
 const ListQuery = listQuery({})
 const AccountParams = Type.Object({ id: Type.String() })
 
 /** Management of service accounts. */
-export const serviceAccountRoutes: FastifyPluginAsyncTypebox<ServiceAccountRouteOptions> = async (
-  app,
-  { serviceAccounts },
-) => {
+export const serviceAccountRoutes: FastifyPluginAsyncTypebox<{
+  readonly serviceAccounts: ServiceAccountService
+}> = async (app, { serviceAccounts }) => {
   limitBodies(app, BODY_BYTES_MAX)
 
   app.post(

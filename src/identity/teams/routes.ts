@@ -21,16 +21,12 @@ import { sendList } from '../../http/list.ts'
 import { type MemberService, refuseAbove } from './members.ts'
 import { memberFields } from './responses.ts'
 
-interface MemberRouteOptions {
-  readonly members: MemberService
-}
-
 const BODY_BYTES_MAX = 16 * 1024
 const ListMembersQuery = listQuery({})
 const MemberParams = Type.Object({ id: Type.String() })
 
 /** Management of a team's members. */
-export const memberRoutes: FastifyPluginAsyncTypebox<MemberRouteOptions> = async (
+export const memberRoutes: FastifyPluginAsyncTypebox<{ readonly members: MemberService }> = async (
   app,
   { members },
 ) => {

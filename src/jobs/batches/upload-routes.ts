@@ -15,10 +15,6 @@ import { makeOptions } from './options.ts'
 import { batchFields } from './response.ts'
 import type { BatchService } from './service.ts'
 
-interface BatchUploadRouteOptions {
-  readonly batches: BatchService
-}
-
 const FORMATS: Readonly<Record<string, BatchFormat>> = {
   'application/x-ndjson': 'ndjson',
   'text/csv': 'csv',
@@ -30,10 +26,9 @@ const CHARSET = /;\s*charset\s*=\s*"?([^";\s]+)/
 const CHARSETS = ['utf-8', 'utf8', 'us-ascii']
 
 /** Files that are sent to be scored. They go to the disk as they come, and never into memory. */
-export const batchUploadRoutes: FastifyPluginAsyncTypebox<BatchUploadRouteOptions> = async (
-  app,
-  { batches },
-) => {
+export const batchUploadRoutes: FastifyPluginAsyncTypebox<{
+  readonly batches: BatchService
+}> = async (app, { batches }) => {
   // Only for the route of this plugin.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(Object.keys(FORMATS), (_request, payload, done) => done(null, payload))

@@ -14,16 +14,12 @@ import { provenCaller } from '../../http/access/request-caller.ts'
 import { defineRoute } from '../../http/define-route.ts'
 import type { ProofService } from './service.ts'
 
-interface ProofRouteOptions {
-  readonly proofs: ProofService
-}
-
 const RequestParams = Type.Object({ request_id: Type.String() })
 const NoQuery = Type.Object({}, { additionalProperties: false })
 const formatHex = (hash: Buffer) => hash.toString('hex')
 
 /** Routes that prove what the score log holds. */
-export const proofRoutes: FastifyPluginAsyncTypebox<ProofRouteOptions> = async (
+export const proofRoutes: FastifyPluginAsyncTypebox<{ readonly proofs: ProofService }> = async (
   app,
   { proofs },
 ) => {

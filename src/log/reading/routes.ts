@@ -10,17 +10,12 @@ import { sendChunks } from '../../http/text-stream.ts'
 import { scoreTexts } from './score-text.ts'
 import type { FoundScore, ScoreReadingService } from './service.ts'
 
-interface ReadingRouteOptions {
-  readonly scoreReading: ScoreReadingService
-}
-
 const RequestParams = Type.Object({ request_id: Type.String() })
 
 /** Routes that read scores back. */
-export const readingRoutes: FastifyPluginAsyncTypebox<ReadingRouteOptions> = async (
-  app,
-  { scoreReading },
-) => {
+export const readingRoutes: FastifyPluginAsyncTypebox<{
+  readonly scoreReading: ScoreReadingService
+}> = async (app, { scoreReading }) => {
   app.get(
     '/v1/scores/:request_id',
     defineRoute('scores.get', MEMBER_OR_READING_KEY, {

@@ -9,18 +9,13 @@ import { defineRoute } from '../../http/define-route.ts'
 import { jobFields } from '../../jobs/response.ts'
 import type { BacktestService } from './service.ts'
 
-interface BacktestRouteOptions {
-  readonly backtests: BacktestService
-}
-
 /** A larger card is registered first: the specification is kept with its job. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024
 
 /** Starts backtests. */
-export const backtestRoutes: FastifyPluginAsyncTypebox<BacktestRouteOptions> = async (
-  app,
-  { backtests },
-) => {
+export const backtestRoutes: FastifyPluginAsyncTypebox<{
+  readonly backtests: BacktestService
+}> = async (app, { backtests }) => {
   limitBodies(app, BODY_BYTES_MAX)
 
   app.post(

@@ -14,17 +14,12 @@ import { sendJson } from '../../http/reply.ts'
 import type { PerformanceReports } from './reports.ts'
 import { vintageFields } from './response.ts'
 
-interface PerformanceRouteOptions {
-  readonly performance: PerformanceReports
-}
-
 const SlugParams = Type.Object({ slug: Type.String() })
 
 /** Measures how good the scores of a deployment were. */
-export const performanceRoutes: FastifyPluginAsyncTypebox<PerformanceRouteOptions> = async (
-  app,
-  { performance },
-) => {
+export const performanceRoutes: FastifyPluginAsyncTypebox<{
+  readonly performance: PerformanceReports
+}> = async (app, { performance }) => {
   app.get(
     '/v1/deployments/:slug/performance',
     defineRoute('performance.get', MEMBER_OR_READING_KEY, {

@@ -10,17 +10,13 @@ import { defineRoute } from '../../http/define-route.ts'
 import { jobFields } from '../../jobs/response.ts'
 import type { ReplayService } from './service.ts'
 
-interface ReplayRouteOptions {
-  readonly replays: ReplayService
-}
-
 const SlugParams = Type.Object({ slug: Type.String() })
 const RequestParams = Type.Object({ request_id: Type.String() })
 /** As the body of a single score. */
 const BODY_BYTES_MAX = 1024 * 1024
 
 /** Routes that recompute logged results. */
-export const replayRoutes: FastifyPluginAsyncTypebox<ReplayRouteOptions> = async (
+export const replayRoutes: FastifyPluginAsyncTypebox<{ readonly replays: ReplayService }> = async (
   app,
   { replays },
 ) => {

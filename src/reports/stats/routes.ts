@@ -20,14 +20,13 @@ import type { RecentScore } from './block-stats.ts'
 import type { Comparison } from './comparison.ts'
 import type { StatsService } from './service.ts'
 
-interface StatsRouteOptions {
-  readonly stats: StatsService
-}
-
 const SlugParams = Type.Object({ slug: Type.String() })
 
 /** Routes of the statistics of a deployment. */
-export const statsRoutes: FastifyPluginAsyncTypebox<StatsRouteOptions> = async (app, { stats }) => {
+export const statsRoutes: FastifyPluginAsyncTypebox<{ readonly stats: StatsService }> = async (
+  app,
+  { stats },
+) => {
   app.get(
     '/v1/deployments/:slug/stats',
     defineRoute('stats.get', MEMBER_OR_READING_KEY, {

@@ -12,14 +12,10 @@ import { readTokens } from '../tokens.ts'
 import { SIGN_ON_LIFE_SEC, type SignOnService } from './service.ts'
 import { isLoopback } from './settings.ts'
 
-interface SignOnRouteOptions {
-  readonly signOn: SignOnService
-}
-
 const BODY_BYTES_MAX = 32 * 1024
 
 /** Single sign-on of programs. They keep what the console keeps in a cookie. */
-export const signOnRoutes: FastifyPluginAsyncTypebox<SignOnRouteOptions> = async (
+export const signOnRoutes: FastifyPluginAsyncTypebox<{ readonly signOn: SignOnService }> = async (
   app,
   { signOn },
 ) => {

@@ -11,19 +11,14 @@ import { defineRoute } from '../../../http/define-route.ts'
 import { sendList } from '../../../http/list.ts'
 import type { OwnAccountService } from './service.ts'
 
-interface OwnAccountRouteOptions {
-  readonly ownAccounts: OwnAccountService
-}
-
 const BODY_BYTES_MAX = 16 * 1024
 const ListQuery = listQuery({})
 const SessionParams = Type.Object({ id: Type.String() })
 
 /** Answers calls of members on their own accounts. */
-export const ownAccountRoutes: FastifyPluginAsyncTypebox<OwnAccountRouteOptions> = async (
-  app,
-  { ownAccounts },
-) => {
+export const ownAccountRoutes: FastifyPluginAsyncTypebox<{
+  readonly ownAccounts: OwnAccountService
+}> = async (app, { ownAccounts }) => {
   limitBodies(app, BODY_BYTES_MAX)
 
   app.post(

@@ -7,15 +7,10 @@ import { defineRoute } from '../../../http/define-route.ts'
 import { erasureFields } from './response.ts'
 import type { LogErasureService } from './service.ts'
 
-interface LogErasureRouteOptions {
-  readonly logErasures: LogErasureService
-}
-
 /** Takes references out of the score log. */
-export const logErasureRoutes: FastifyPluginAsyncTypebox<LogErasureRouteOptions> = async (
-  app,
-  { logErasures },
-) => {
+export const logErasureRoutes: FastifyPluginAsyncTypebox<{
+  readonly logErasures: LogErasureService
+}> = async (app, { logErasures }) => {
   app.post(
     '/v1/log/erasures',
     defineRoute('log.erase', OWNER_OR_ADMIN, {

@@ -16,14 +16,10 @@ import type { Alarm } from './alarm.ts'
 import type { AlarmService } from './service.ts'
 import { basisFields } from './verdict.ts'
 
-interface AlarmRouteOptions {
-  readonly alarms: AlarmService
-}
-
 const SlugParams = Type.Object({ slug: Type.String() })
 
 /** Routes of alarm levels, and of what charts mark. */
-export const alarmRoutes: FastifyPluginAsyncTypebox<AlarmRouteOptions> = async (
+export const alarmRoutes: FastifyPluginAsyncTypebox<{ readonly alarms: AlarmService }> = async (
   app,
   { alarms },
 ) => {

@@ -5,10 +5,6 @@ import type { Clock } from '../../../../src/platform/clock.ts'
 
 const TTL_MS = 60_000
 
-interface Thing {
-  readonly version: number
-}
-
 class ManualClock implements Clock {
   nowMs = 0
   epochMs = () => this.nowMs
@@ -20,7 +16,7 @@ function cacheOver(truth: Map<string, number>, weightMax = 100, unavailableTtlMs
   const clock = new ManualClock()
   const loads: string[] = []
   const gate = { open: Promise.resolve(), isFailing: false }
-  const cache = new StaleWhileRevalidateCache<Thing>({
+  const cache = new StaleWhileRevalidateCache<{ readonly version: number }>({
     load: async (name) => {
       loads.push(name)
       const version = truth.get(name)
