@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { bigint, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
 
 /**
@@ -17,9 +17,7 @@ export const auditLog = pgTable(
      * request.
      */
     position: bigint('position', { mode: 'number' }).notNull().generatedByDefaultAsIdentity(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     /** Id of the user who made the change. */
     actor: text('actor').notNull(),
     /** The action, such as `model.deploy`. */

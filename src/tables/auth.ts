@@ -11,6 +11,12 @@ export const teams = pgTable('teams', {
   createdAt: moment('created_at').notNull(),
 })
 
+/** Column of a row that belongs to a team. */
+export const teamRef = () =>
+  idText('team_id')
+    .notNull()
+    .references(() => teams.id)
+
 /**
  * People who sign in. Written by bootstrap and member management; a removed member's row is
  * deleted.
@@ -19,9 +25,7 @@ export const users = pgTable(
   'users',
   {
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     /** Lower case; unique over all teams, because login knows only the address. */
     email: text('email').notNull(),
     /** Argon2id in PHC form. */

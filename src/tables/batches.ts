@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { bigint, boolean, index, integer, pgTable, text } from 'drizzle-orm/pg-core'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
 
 /**
@@ -13,9 +13,7 @@ export const batches = pgTable(
   'batches',
   {
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     /** A user or a key. */
     createdBy: idText('created_by').notNull(),
     deploymentId: idText('deployment_id').notNull(),

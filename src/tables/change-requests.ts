@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { check, index, integer, pgTable, text } from 'drizzle-orm/pg-core'
 import { ChangeRequestState } from '../../schemas/change-requests.ts'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, jsonText, matchAllowed, moment } from './columns.ts'
-import { deployments } from './deployments.ts'
+import { deploymentRef } from './deployments.ts'
 
 /**
  * Changes of deployments that wait, or waited, for a second person. Written by `src/deployments` in
@@ -13,12 +13,8 @@ export const changeRequests = pgTable(
   'change_requests',
   {
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
-    deploymentId: idText('deployment_id')
-      .notNull()
-      .references(() => deployments.id),
+    teamId: teamRef(),
+    deploymentId: deploymentRef(),
     /** The order to carry out when it is approved, see `DeploymentOrder`. */
     order: jsonText('change_order').notNull(),
     state: text('state').$type<(typeof ChangeRequestState)['static']>().notNull(),

@@ -10,9 +10,9 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/pg-core'
 import { Environment } from '../../schemas/common.ts'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, matchAllowed, moment } from './columns.ts'
-import { models } from './models.ts'
+import { modelRef, models } from './models.ts'
 
 /** Scoring endpoints. Written by deploy and by deployment management; never deleted. */
 export const deployments = pgTable(
@@ -20,9 +20,7 @@ export const deployments = pgTable(
   {
     /** Also the slug. */
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     name: text('name').notNull(),
     environment: text('environment').$type<Environment>().notNull(),
     isActive: boolean('is_active').notNull(),
@@ -51,17 +49,19 @@ export const deployments = pgTable(
   ],
 )
 
+/** Column of a row that belongs to a deployment. */
+export const deploymentRef = () =>
+  idText('deployment_id')
+    .notNull()
+    .references(() => deployments.id)
+
 /** Models that score beside a champion. Removal deactivates; rows stay for the log to refer to. */
 export const challengers = pgTable(
   'challengers',
   {
     id: idText('id').primaryKey(),
-    deploymentId: idText('deployment_id')
-      .notNull()
-      .references(() => deployments.id),
-    modelId: idText('model_id')
-      .notNull()
-      .references(() => models.id),
+    deploymentId: deploymentRef(),
+    modelId: modelRef(),
     /** Percent of the applicants that a live split gives to this model. */
     trafficPct: doublePrecision('traffic_pct').notNull(),
     isActive: boolean('is_active').notNull(),

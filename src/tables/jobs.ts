@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { bigint, index, integer, pgTable, text } from 'drizzle-orm/pg-core'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
 
 /**
@@ -11,9 +11,7 @@ export const jobs = pgTable(
   'jobs',
   {
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     kind: text('kind').notNull(),
     /** `queued`, `running`, `done`, `failed` or `cancelled`. */
     status: text('status').notNull(),

@@ -1,6 +1,6 @@
 import { check, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { Environment } from '../../schemas/common.ts'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, matchAllowed, moment } from './columns.ts'
 
 /** API keys, hashed. Written by key management; revocation sets a time, rows are never deleted. */
@@ -8,9 +8,7 @@ export const apiKeys = pgTable(
   'api_keys',
   {
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     name: text('name').notNull(),
     /** SHA-256 of the key secret, hexadecimal. */
     keyHash: text('key_hash').notNull(),

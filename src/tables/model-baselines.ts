@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { check, doublePrecision, index, pgTable, text } from 'drizzle-orm/pg-core'
 import type { BaselineCounts } from '../../schemas/baselines.ts'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
-import { models } from './models.ts'
+import { modelRef } from './models.ts'
 
 /**
  * Development samples of models. Written by management and never changed: the newest of a model is
@@ -13,12 +13,8 @@ export const modelBaselines = pgTable(
   'model_baselines',
   {
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
-    modelId: idText('model_id')
-      .notNull()
-      .references(() => models.id),
+    teamId: teamRef(),
+    modelId: modelRef(),
     origin: text('origin').$type<'import' | 'period' | 'counts'>().notNull(),
     n: doublePrecision('n').notNull(),
     /** Null if a feature counts nobody. */

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { check, doublePrecision, index, pgTable, text } from 'drizzle-orm/pg-core'
 import { Environment } from '../../schemas/common.ts'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, jsonText, matchAllowed, moment } from './columns.ts'
 
 /**
@@ -12,9 +12,7 @@ export const models = pgTable(
   'models',
   {
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     name: text('name').notNull(),
     version: text('version').notNull(),
     specVersion: text('spec_version').notNull(),
@@ -38,3 +36,9 @@ export const models = pgTable(
     check('models_status', sql`${table.status} in ('active', 'archived')`),
   ],
 )
+
+/** Column of a row that belongs to a model. */
+export const modelRef = () =>
+  idText('model_id')
+    .notNull()
+    .references(() => models.id)

@@ -1,5 +1,5 @@
 import { index, integer, pgTable, text } from 'drizzle-orm/pg-core'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
 import { deployments } from './deployments.ts'
 
@@ -13,9 +13,7 @@ export const overviews = pgTable(
     deploymentId: idText('deployment_id')
       .primaryKey()
       .references(() => deployments.id),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     /** Rank of `attention`: the greater, the worse. */
     level: integer('level').notNull().default(0),
     /** Null before it was made. */

@@ -1,8 +1,8 @@
 import { doublePrecision, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
-import { deployments } from './deployments.ts'
-import { models } from './models.ts'
+import { deploymentRef } from './deployments.ts'
+import { modelRef } from './models.ts'
 
 /**
  * Average points of populations that applicants are compared with. Written once, never changed or
@@ -12,15 +12,9 @@ export const reasonBaselines = pgTable(
   'reason_baselines',
   {
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
-    deploymentId: idText('deployment_id')
-      .notNull()
-      .references(() => deployments.id),
-    modelId: idText('model_id')
-      .notNull()
-      .references(() => models.id),
+    teamId: teamRef(),
+    deploymentId: deploymentRef(),
+    modelId: modelRef(),
     method: text('method').$type<'mean_at_cutoff' | 'mean_all'>().notNull(),
     cutoff: doublePrecision('cutoff'),
     bandPoints: doublePrecision('band_points'),
@@ -50,12 +44,8 @@ export const reasonBaselines = pgTable(
 export const reasonBaselinesInForce = pgTable(
   'reason_baselines_in_force',
   {
-    deploymentId: idText('deployment_id')
-      .notNull()
-      .references(() => deployments.id),
-    modelId: idText('model_id')
-      .notNull()
-      .references(() => models.id),
+    deploymentId: deploymentRef(),
+    modelId: modelRef(),
     baselineId: idText('baseline_id')
       .notNull()
       .references(() => reasonBaselines.id),

@@ -1,6 +1,6 @@
 import { check, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { MemberRole } from '../../schemas/members.ts'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, matchAllowed, moment } from './columns.ts'
 
 /**
@@ -11,9 +11,7 @@ export const serviceAccounts = pgTable(
   'service_accounts',
   {
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     name: text('name').notNull(),
     role: text('role').$type<(typeof MemberRole)['static']>().notNull(),
     /** SHA-256 of the token, hexadecimal. */

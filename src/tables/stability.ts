@@ -10,9 +10,9 @@ import {
 } from 'drizzle-orm/pg-core'
 import type { InputFault, MovedFeature } from '../../schemas/alarms.ts'
 import type { Verdict } from '../../schemas/monitoring.ts'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { idText, jsonText, moment } from './columns.ts'
-import { deployments } from './deployments.ts'
+import { deploymentRef, deployments } from './deployments.ts'
 
 type VerdictName = (typeof Verdict)['static']
 
@@ -37,9 +37,7 @@ export const stabilityAlarms = pgTable(
     deploymentId: idText('deployment_id')
       .primaryKey()
       .references(() => deployments.id),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     isOn: boolean('is_on').notNull(),
     watch: doublePrecision('watch').notNull(),
     act: doublePrecision('act').notNull(),
@@ -72,9 +70,7 @@ export const stabilityAlarms = pgTable(
 export const stabilityVerdicts = pgTable(
   'stability_verdicts',
   {
-    deploymentId: idText('deployment_id')
-      .notNull()
-      .references(() => deployments.id),
+    deploymentId: deploymentRef(),
     changedAt: moment('changed_at').notNull(),
     before: text('before').$type<VerdictName>(),
     after: text('after').$type<VerdictName>(),

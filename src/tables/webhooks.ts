@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { boolean, check, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { DeliveryState } from '../../schemas/webhooks.ts'
-import { teams } from './auth.ts'
+import { teamRef } from './auth.ts'
 import { bytes, idText, jsonText, matchAllowed, moment } from './columns.ts'
 
 /** Receivers of events. Written by `src/webhooks`; upkeep removes a row after its deliveries. */
@@ -9,9 +9,7 @@ export const webhooks = pgTable(
   'webhooks',
   {
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     url: text('url').notNull(),
     description: text('description'),
     /** Types of events that it gets; null: all. */
@@ -49,9 +47,7 @@ export const webhookEvents = pgTable(
   {
     /** Also `webhook-id`, the same in each attempt. */
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     type: text('type').notNull(),
     /** Names ids; never a value of an applicant, nor a secret. */
     data: jsonText('data').notNull(),
@@ -73,9 +69,7 @@ export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {
     id: idText('id').primaryKey(),
-    teamId: idText('team_id')
-      .notNull()
-      .references(() => teams.id),
+    teamId: teamRef(),
     webhookId: idText('webhook_id')
       .notNull()
       .references(() => webhooks.id, { onDelete: 'cascade' }),
