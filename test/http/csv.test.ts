@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { writeCsv } from '../../src/console/app/ui/csv-text.ts'
 import { BatchCaller } from '../support/batches/batches.ts'
 import { statsWith } from '../support/expect/stats.ts'
@@ -25,14 +25,8 @@ const MIN_INCOME = -5
 type Csv = (names: readonly string[]) => Promise<string>
 
 describe.each(anyBackend)('every CSV on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   /** A deployment whose scores are below 0. */
   const deploy = async () => (await team.deploy(numberedSpec(MIN_INCOME))).slug

@@ -19,7 +19,7 @@ import { type Row, SCENARIOS, type Scenario } from '../support/scenarios/scenari
 import { BODY_BYTES_MAX, sharedScenarios } from '../support/scenarios/shared-scenarios.ts'
 import { backends } from '../support/start/databases.ts'
 import { TestService } from '../support/start/service.ts'
-import { numberedSpec, startTwoTeams, Team, type TwoTeams } from '../support/start/team.ts'
+import { numberedSpec, Team, TwoTeams } from '../support/start/team.ts'
 
 /** A path as the specification writes it. */
 const documentedPath = (row: string) => row.replace(/:(\w+)/g, '{$1}')
@@ -52,7 +52,7 @@ describe.each(backends)('on $name', (backend) => {
 
   beforeAll(async () => {
     const env = { BODY_LIMIT_BYTES: `${BODY_BYTES_MAX}`, BATCH_MAX_BYTES: `${BATCH_BYTES_MAX}` }
-    const { started, routes: found } = await readRoutes(() => startTwoTeams(backend, { env }))
+    const { started, routes: found } = await readRoutes(() => TwoTeams.start(backend, { env }))
     teams = started
     routes = found
     const { slug } = await teams.team.deploy(numberedSpec(1))

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sampleSpec } from '../support/cards/cards.ts'
 import { findOutcome } from '../support/expect/answers.ts'
 import { provenBy, scoreApart, verifyOffline } from '../support/expect/proofs.ts'
 import { backends } from '../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../support/start/team.ts'
+import { TwoTeams } from '../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   const makeKey = async (of = team) => (await of.done('GET', '/v1/log/key')).key
   const checkpoint = (of = team) => of.done('GET', '/v1/log/checkpoint')

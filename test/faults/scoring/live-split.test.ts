@@ -4,7 +4,7 @@ import { plainFeature } from '../../support/cards/cards.ts'
 import { findOutcome, formatRefusal } from '../../support/expect/answers.ts'
 import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
 import { backends } from '../../support/start/databases.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, type Team, TwoTeams } from '../../support/start/team.ts'
 
 const DRAWS = 100_000
 const applicant = { income: 1 }
@@ -44,7 +44,7 @@ describe.each(backends)('on $name', (backend) => {
   let team: Team
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
+    teams = await TwoTeams.start(backend)
     team = teams.team
   })
   afterAll(() => teams.service.close())

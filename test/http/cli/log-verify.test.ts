@@ -27,7 +27,7 @@ import { provenBy, scoreApart, verifyOffline } from '../../support/expect/proofs
 import { statsWith } from '../../support/expect/stats.ts'
 import { hasPostgres, postgres } from '../../support/start/databases.ts'
 import { withDatabase } from '../../support/start/seeded-database.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { type Team, TwoTeams } from '../../support/start/team.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'kept-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -91,7 +91,7 @@ describe.skipIf(!hasPostgres)('the database of a log', () => {
   let keptAnswer: string
 
   beforeEach(async () => {
-    teams = await startTwoTeams(postgres)
+    teams = await TwoTeams.start(postgres)
     team = teams.team
     slug = (await team.deploy(sampleSpec())).slug
     ids = await scoreApart(team, slug, 4)

@@ -1,15 +1,10 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
 const [backend = expect.fail('there is a database')] = backends
-let service: TestService
-
-beforeAll(async () => {
-  service = await TestService.start(backend)
-})
-afterAll(() => service.close())
+const service = TestService.forSuite(backend)
 
 const get = (url: string, headers: Record<string, string> = {}) =>
   service.app.inject({ method: 'GET', url, headers })

@@ -1,5 +1,5 @@
 import type { LightMyRequestResponse } from 'fastify'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findOutcome } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
@@ -10,12 +10,7 @@ type Headers = Readonly<Record<string, string>>
 
 describe.each(backends)('on $name', (backend) => {
   const clock = new ManualClock(Date.now())
-  let service: TestService
-
-  beforeAll(async () => {
-    service = await TestService.start(backend, { clock, env: { TRUST_PROXY: '127.0.0.1' } })
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend, { clock, env: { TRUST_PROXY: '127.0.0.1' } })
 
   const send = (
     method: 'POST' | 'PUT' | 'DELETE',

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import type { LightMyRequestResponse } from 'fastify'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { queryRows } from '../../../src/platform/db/client.ts'
 import { endOfJob } from '../../support/expect/jobs.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { hasPostgres, postgres } from '../../support/start/databases.ts'
 import { withDatabase } from '../../support/start/seeded-database.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../support/start/team.ts'
 
 const SCORES = 20
 const DEFINITION = {
@@ -25,8 +25,8 @@ interface Block {
 
 // One flipped bit must cost the block that it is in, and say which one that is.
 describe.skipIf(!hasPostgres)('a damaged block of the log', () => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(postgres)
+  const { team } = teams
   let slug: string
   let other: string
   let damaged: readonly Block[]
@@ -55,8 +55,6 @@ describe.skipIf(!hasPostgres)('a damaged block of the log', () => {
   }
 
   beforeAll(async () => {
-    teams = await startTwoTeams(postgres)
-    team = teams.team
     await team.done('PUT', '/v1/outcome-definitions/gb12', DEFINITION)
     slug = (await team.deploy(numberedSpec(1))).slug
     other = (await team.deploy(numberedSpec(2))).slug
@@ -77,7 +75,6 @@ describe.skipIf(!hasPostgres)('a damaged block of the log', () => {
     )
     expect(damaged.length).toBeGreaterThan(0)
   })
-  afterAll(() => teams.service.close())
 
   /** The refusal of what needs the block. */
   const expectNamed = (answer: LightMyRequestResponse) => {

@@ -1,17 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { queryRows } from '../../../src/platform/db/client.ts'
 import { scoreApart } from '../../support/expect/proofs.ts'
 import { hasPostgres, postgres } from '../../support/start/databases.ts'
 import { withDatabase } from '../../support/start/seeded-database.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../support/start/team.ts'
 
 const BLOCKS = 3
 
 // A proof or a checkpoint over damaged bytes would say that the log was changed which was not.
 describe.skipIf(!hasPostgres)('proofs', () => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(postgres)
+  const { team } = teams
   let teamId: string
   let slug: string
   /** One request of each of three drained blocks. */
@@ -19,8 +19,6 @@ describe.skipIf(!hasPostgres)('proofs', () => {
   let othersId: string
 
   beforeAll(async () => {
-    teams = await startTwoTeams(postgres)
-    team = teams.team
     slug = (await team.deploy(numberedSpec(1))).slug
     ids = await scoreApart(team, slug, BLOCKS)
     const { otherTeam } = teams
@@ -34,7 +32,6 @@ describe.skipIf(!hasPostgres)('proofs', () => {
     )
     teamId = row?.team_id ?? ''
   })
-  afterAll(() => teams.service.close())
 
   const inDatabase: <T>(work: Parameters<typeof withDatabase<T>>[1]) => Promise<T> = (work) =>
     withDatabase(teams.service.config, work)

@@ -1,32 +1,29 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type SQL, sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { run } from '../../../src/cli/spool.ts'
 import { scoreApart } from '../../support/expect/proofs.ts'
 import { hasPostgres, postgres } from '../../support/start/databases.ts'
 import { findEnvironment } from '../../support/start/operator.ts'
 import { withDatabase } from '../../support/start/seeded-database.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, type Team, TwoTeams } from '../../support/start/team.ts'
 
 const RECORDS = 3
 
 // One damaged row stopped the log of all teams, until the spools were full and scoring ended.
 describe.skipIf(!hasPostgres)('a tree of proofs that is damaged', () => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(postgres)
+  const { team } = teams
   let slug: string
   let others: string
 
   beforeAll(async () => {
-    teams = await startTwoTeams(postgres)
-    team = teams.team
     slug = (await team.deploy(numberedSpec(1))).slug
     others = (await teams.otherTeam.deploy(numberedSpec(1))).slug
     await scoreApart(team, slug, 2)
     await scoreApart(teams.otherTeam, others, 1)
   })
-  afterAll(() => teams.service.close())
 
   const inDatabase = (statement: SQL) =>
     withDatabase(teams.service.config, (db) => db.execute(statement))

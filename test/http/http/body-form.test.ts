@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card } from '../../support/cards/cards.ts'
 import { findOutcome, formatJson } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -13,20 +13,18 @@ const spec = card([{ name: 'name', type: 'categorical', bins }])
 const BODY = Buffer.from('{"name":"müller"}')
 
 describe.each(backends.slice(-1))('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let slug: string
   let key: string
   let owner: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     key = await service.createKey(owner)
     // Makes the key known: the fast path takes what follows.
     for (let i = 0; i < 3; i++) expect((await send(BODY)).statusCode).toBe(200)
   })
-  afterAll(() => service.close())
 
   function send(payload: Buffer, headers: Record<string, string> = {}, path = '') {
     const all = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers }

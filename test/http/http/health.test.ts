@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { VERSION } from '../../../src/platform/version.ts'
 import { card, categorical, numeric, plainFeature } from '../../support/cards/cards.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -8,18 +8,16 @@ const spec = card([plainFeature('income')])
 const PATHS = ['/livez', '/readyz', '/metrics']
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let owner: string
   let slug: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     key = await service.createKey(owner)
   })
-  afterAll(() => service.close())
 
   const get = (url: string) => service.call({ method: 'GET', url })
 

@@ -1,22 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BatchCaller } from '../../support/batches/batches.ts'
 import { findOutcome } from '../../support/expect/answers.ts'
 import { anyBackend } from '../../support/start/long-lists.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../support/start/team.ts'
 
 /** Long enough for a proof of the caller to be due. */
 const DUE_MS = 700
 
 describe.each(anyBackend)('a caller who is revoked meanwhile on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   /** Parts that come with a pause between them, in which the caller is revoked. */
   async function* paused<Part>(parts: readonly Part[], revoke: () => Promise<unknown>) {

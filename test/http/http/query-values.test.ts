@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card, plainFeature } from '../../support/cards/cards.ts'
 import { findOutcome } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -10,19 +10,17 @@ const LISTS = [
 ]
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let owner: string
   let stats: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     owner = await service.signIn()
     const slug = await service.deploy(owner, card([plainFeature('income')]))
     const key = await service.createKey(owner)
     await service.call({ url: `/v1/score/${slug}`, token: key, body: { income: 1 } })
     stats = `/v1/deployments/${slug}/stats`
   })
-  afterAll(() => service.close())
 
   const get = async (url: string) =>
     findOutcome(await service.call({ method: 'GET', url, token: owner }))

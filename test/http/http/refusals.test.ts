@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card, plainFeature } from '../../support/cards/cards.ts'
 import { findOutcome, formatRefusal } from '../../support/expect/answers.ts'
 import { type Backend, backends } from '../../support/start/databases.ts'
@@ -27,17 +27,15 @@ type Route = (typeof ROUTES)[number]
 
 // A refused request never gets to the database: one of them is enough.
 describe.each(backends.slice(-1))('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend, { env: { BODY_LIMIT_BYTES: `${BODY_BYTES_MAX}` } })
   let slug: string
   let tokens: Record<Route['by'], string | undefined>
 
   beforeAll(async () => {
-    service = await TestService.start(backend, { env: { BODY_LIMIT_BYTES: `${BODY_BYTES_MAX}` } })
     const owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     tokens = { nobody: undefined, owner, key: await service.createKey(owner) }
   })
-  afterAll(() => service.close())
 
   /** Calls a route as its own caller, with anything for a body. */
   function send({ url, by }: Route, body: string, headers: Record<string, string> = {}) {

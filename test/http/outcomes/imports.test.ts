@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findOutcome } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, type Team, TwoTeams } from '../../support/start/team.ts'
 
 const DEFINITION = {
   label: 'Bad',
@@ -17,7 +17,7 @@ describe.each(backends)('on $name', (backend) => {
   let slug: string
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
+    teams = await TwoTeams.start(backend)
     team = teams.team
     await team.done('PUT', '/v1/outcome-definitions/gb12', DEFINITION)
     slug = (await team.deploy(numberedSpec(1))).slug

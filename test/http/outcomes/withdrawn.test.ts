@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../support/start/team.ts'
 
 const DAY_MS = 86_400_000
 const DEFINITION = {
@@ -14,15 +14,12 @@ const DEFINITION = {
 const textAt = (ms: number) => new Date(ms).toISOString()
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
     await team.done('PUT', '/v1/outcome-definitions/gb12', DEFINITION)
   })
-  afterAll(() => teams.service.close())
 
   const send = async (...outcomes: object[]) => {
     const { results } = await team.done('POST', '/v1/outcomes', { outcomes })

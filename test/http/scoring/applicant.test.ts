@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { card, categorical, numeric, plainFeature, sampleSpec } from '../../support/cards/cards.ts'
 import { dmgCard } from '../../support/cards/reason-cards.ts'
 import { findOutcome, formatRefusal } from '../../support/expect/answers.ts'
@@ -29,14 +29,8 @@ const challenger = card(
 )
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   const ask = (slug: string, headers: Record<string, string> = {}, token = team.key) =>
     service.call({ method: 'GET', url: `/v1/score/${slug}/schema`, token, headers })

@@ -6,7 +6,7 @@ import { dmgCard } from '../../support/cards/reason-cards.ts'
 import { backends } from '../../support/start/databases.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
 import { TestService } from '../../support/start/service.ts'
-import { numberedSpec, startTwoTeams, Team, type TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, Team, TwoTeams } from '../../support/start/team.ts'
 
 const FILLER = 'x'.repeat(80)
 
@@ -37,7 +37,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   let team: Team
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend, { env: { BATCH_THREADS: '1' } })
+    teams = await TwoTeams.start(backend, { env: { BATCH_THREADS: '1' } })
     team = teams.team
   })
   afterAll(() => teams.service.close())

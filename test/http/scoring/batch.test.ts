@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ScoreBatchResult, ScorecardBatchResult } from '../../../schemas/scoring.ts'
 import { card, numeric, plainFeature } from '../../support/cards/cards.ts'
 import {
@@ -26,17 +26,15 @@ function records(count: number): object[] {
 
 // What is tested here happens in memory: the databases differ in what other files test.
 describe.each(backends.slice(-1))('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let slug: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     const owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     key = await service.createKey(owner)
   })
-  afterAll(() => service.close())
 
   const post = (url: string, body: object | string) => service.call({ url, token: key, body })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card, plainFeature } from '../../support/cards/cards.ts'
 import { findOutcome, formatRefusal } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -8,17 +8,15 @@ const MIB = 1024 * 1024
 
 // A body is refused before any database is asked: one of them is enough.
 describe.each(backends.slice(-1))('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let slug: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     const owner = await service.signIn()
     slug = await service.deploy(owner, card([plainFeature('income')]))
     key = await service.createKey(owner)
   })
-  afterAll(() => service.close())
 
   /** An applicant as each of the four forms of scoring takes it. */
   const forms = (applicant: string) => ({

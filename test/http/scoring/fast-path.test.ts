@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { hostileBody } from '../../support/cards/hostile-bodies.ts'
 import { findOutcome } from '../../support/expect/answers.ts'
@@ -31,20 +31,18 @@ interface Sent {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let owner: string
   let slug: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     key = await service.createKey(owner, { rate_limit_per_minute: 1_000_000 })
     // Fastify looks up what is not cached yet.
     await send({ body: '{}' })
   })
-  afterAll(() => service.close())
 
   function send({ headers, body }: Sent, query = ''): Promise<LightMyRequestResponse> {
     return service.inject({

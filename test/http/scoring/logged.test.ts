@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { LightMyRequestResponse } from 'fastify'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { card, categorical, numeric, plainFeature } from '../../support/cards/cards.ts'
 import { formatJson, formatRefusal } from '../../support/expect/answers.ts'
 import { type MemoryRecord, MemoryScoreLog } from '../../support/score-log/memory-score-log.ts'
@@ -41,14 +41,13 @@ interface Deployed {
 
 describe.each(backends)('on $name', (backend) => {
   const log = new MemoryScoreLog()
-  let service: TestService
+  const service = TestService.forSuite(backend, { scoreLog: log })
   let key: string
   let alone: Deployed
   let shadow: Deployed
   let split: Deployed
 
   beforeAll(async () => {
-    service = await TestService.start(backend, { scoreLog: log })
     const token = await service.signIn()
     key = await service.createKey(token)
     const post = async (url: string, body: object) =>
@@ -75,8 +74,6 @@ describe.each(backends)('on $name', (backend) => {
     shadow = await deployed([{ shadow_mode: true }, { traffic_pct: 10 }])
     split = await deployed([{ traffic_pct: 50 }])
   })
-
-  afterAll(() => service.close())
 
   beforeEach(() => {
     log.records.length = 0

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   ScoreBatchResult,
   ScorecardBatchResult,
@@ -22,14 +22,8 @@ const APPLICANT = { income: 5 }
 
 // The scale of the card is unknown, so that any number here would be invented.
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   const post = (url: string, body: object) => service.call({ url, token: team.key, body })
 

@@ -4,7 +4,7 @@
  * lie in between. A failure prints the seed; pass it to fc.assert to repeat it.
  */
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
 import { applicantFor, validSpec } from '../../support/cards/spec-arbitraries.ts'
 import { expectSuccess, formatRefusal } from '../../support/expect/answers.ts'
@@ -72,16 +72,14 @@ function echoed(id: unknown): unknown {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let owner: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     owner = await service.signIn()
     key = await service.createKey(owner)
   })
-  afterAll(() => service.close())
 
   const post = (url: string, body: string) => service.call({ url, token: key, body })
 

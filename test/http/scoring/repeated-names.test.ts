@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { BatchCaller } from '../../support/batches/batches.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -11,16 +11,13 @@ const WARNINGS = ['repeated_name: income', 'repeated_name: income']
 
 // JSON.parse takes the last of two values with one name without a word.
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
   let slug: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
     slug = (await team.deploy(numberedSpec(1))).slug
   })
-  afterAll(() => service.close())
 
   const sent = async (url: string, body: string, token = team.key) => {
     const response = await service.call({ url, token, body })

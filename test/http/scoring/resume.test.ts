@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { card, numeric } from '../../support/cards/cards.ts'
 import { backends } from '../../support/start/databases.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
 import { TestService } from '../../support/start/service.ts'
 
+const [backend = expect.fail('there is a database')] = backends
 /** Longer than a key is served without a look-up. */
 const KEY_LIFE_MS = 10 * 60_000
 /** A query makes a request unusual, so that Fastify takes it. */
@@ -18,22 +19,18 @@ const BODY = '{"income":1200}'
 /** A request that the fast path leaves to Fastify is as if one way had done it all. */
 describe('a request that the fast path gives up', () => {
   const clock = new ManualClock()
-  let service: TestService
+  const service = TestService.forSuite(backend, { clock })
   let owner: string
   let slug: string
   let key: string
 
   beforeAll(async () => {
-    const [backend] = backends
-    if (backend === undefined) throw new Error('there is no database')
-    service = await TestService.start(backend, { clock })
     owner = await service.signIn()
     slug = await service.deploy(owner, card([numeric('income', [['(0, 10000]', 10]])]))
     key = await service.createKey(owner)
     await score(key)
     await service.app.listen({ host: '127.0.0.1', port: 0 })
   })
-  afterAll(() => service.close())
   afterEach(() => vi.restoreAllMocks())
 
   const score = (token: string, query = '') =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
 import { expectSuccess } from '../../support/expect/answers.ts'
@@ -26,17 +26,15 @@ function readGrade(score: number): string | undefined {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let slug: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     const owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     key = await service.createKey(owner)
   })
-  afterAll(() => service.close())
 
   // A score off by a point moves people over the line between a loan and none.
   test('a batch of all 1,000 applicants gets the scores that another program gave them', async () => {

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { card, categorical, plainFeature } from '../../support/cards/cards.ts'
 import { formatRefusal } from '../../support/expect/answers.ts'
 import { evaluateNaively, type NaiveSpec } from '../../support/naive/naive-evaluator.ts'
@@ -47,14 +47,8 @@ const pairs = fc.record({
 })
 
 describe.each(backends.slice(-1))('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   /** What an answer says of the applicant, without what differs from way to way. */
   function saidBy(response: LightMyRequestResponse) {

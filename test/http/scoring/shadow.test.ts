@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import {
   ScoreBatchResult,
   ScorecardBatchResult,
@@ -50,20 +50,17 @@ const APPLICANTS: object[] = [
 
 // Championship and shares come from the database: both kinds must answer alike.
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
   let slug: string
   const entries: Array<Entry & { spec: NaiveSpec }> = []
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
     slug = (await team.deploy(champion)).slug
     for (const spec of CHALLENGERS)
       entries.push({ ...(await team.challenge(slug, spec, 15)), spec })
     await team.shadow(slug, true)
   })
-  afterAll(() => service.close())
 
   const post = (url: string, body: object) => service.call({ url, token: team.key, body })
 

@@ -10,7 +10,7 @@ import type { Database, DatabaseHandle } from '../../../src/platform/db/client.t
 import { findSlowness } from '../../support/expect/processor-time.ts'
 import { hasPostgres, postgres } from '../../support/start/databases.ts'
 import { openTestDatabase } from '../../support/start/seeded-database.ts'
-import { numberedSpec, startTwoTeams, type Team, type TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, type Team, TwoTeams } from '../../support/start/team.ts'
 
 /** Statements end after 8 s; a nested loop of two such lists takes longer. */
 const STATEMENT_MS_MAX = 4_000
@@ -25,7 +25,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL without statistics', () => {
 
   beforeAll(async () => {
     let url: string | null = null
-    teams = await startTwoTeams({
+    teams = await TwoTeams.start({
       ...postgres,
       create: async () => {
         const database = await postgres.create()

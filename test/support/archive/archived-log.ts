@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { sql } from 'drizzle-orm'
+import { onTestFinished } from 'vitest'
 import { type ArchiveBytes, StoredArchiveBytes } from '../../../src/log/archive/archive-bytes.ts'
 import { openArchive } from '../../../src/log/archive/open.ts'
 import { type ArchiveParts, archiveParts } from '../../../src/log/archive/parts.ts'
@@ -18,6 +19,8 @@ import { openObjectStore } from '../../../src/platform/object-store/open-object-
 import { sampleApplicants, sampleSpec } from '../cards/cards.ts'
 import { type PayloadOrder, recordPayload, testModel } from '../score-log/record-payloads.ts'
 import { dataRoot } from '../start/data-root.ts'
+import type { Backend } from '../start/databases.ts'
+import { databaseForTest } from '../start/seeded-database.ts'
 
 export const DAY_MS = 86_400_000
 /** A day that was closed long ago. */
@@ -48,9 +51,10 @@ export function batch(at: number, ids: readonly (string | number | null)[]) {
 }
 
 export type Logged = ReturnType<typeof logged>
+type WithDatabase = Pick<DatabaseHandle, 'db'>
 
 /** Makes the team and the model of these records. */
-export async function insertModel({ db }: DatabaseHandle): Promise<void> {
+export async function insertModel({ db }: WithDatabase): Promise<void> {
   await db.execute(sql`insert into teams (id, name, created_at) values ('team_1', 'a team', now())`)
   await db.execute(sql`insert into models (id, team_id, name, version, spec_version, environment,
       status, spec, deployed_by, created_at, updated_at)
@@ -59,13 +63,13 @@ export async function insertModel({ db }: DatabaseHandle): Promise<void> {
 }
 
 /** Stores records as blocks of ten, with the places of their leaves in the tree. */
-export async function store(handle: DatabaseHandle, records: readonly Logged[]): Promise<void> {
-  const blocks = new ScoreLogStore(handle.db, SOURCE)
+export async function store({ db }: WithDatabase, records: readonly Logged[]): Promise<void> {
+  const blocks = new ScoreLogStore(db, SOURCE)
   for (let at = 0; at < records.length; at += 10) await blocks.append(records.slice(at, at + 10))
 }
 
-export function makeDay(handle: DatabaseHandle, dayMs: number): Promise<unknown> {
-  return new LogTables(handle.db).makePartitions([dayMs])
+export function makeDay({ db }: WithDatabase, dayMs: number): Promise<unknown> {
+  return new LogTables(db).makePartitions([dayMs])
 }
 
 export interface ArchiveRest {
@@ -105,6 +109,18 @@ export class ArchivedLog {
     this.root = root
     this.directory = join(this.root, 'store')
     mkdirSync(this.directory, { recursive: true })
+  }
+
+  /** A log for the test that runs, with the model of its records; with records, from `DAY`. */
+  static async forTest(backend: Backend, records?: readonly Logged[]): Promise<ArchivedLog> {
+    const log = new ArchivedLog(await databaseForTest(backend))
+    onTestFinished(() => log.remove())
+    await insertModel(log.handle)
+    if (records !== undefined) {
+      await makeDay(log.handle, DAY)
+      await store(log.handle, records)
+    }
+    return log
   }
 
   /** As if the archive had got its files a day and an hour earlier. */

@@ -1,6 +1,6 @@
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { chromiumPath } from '../servers/programs.ts'
 import { OWNER, type TestService } from './service.ts'
 
@@ -13,32 +13,39 @@ interface Visit {
 
 /** A browser, and the service that it visits. */
 export class ConsoleBrowser {
-  readonly url: string
-  private readonly browser: Browser
-
-  private constructor(browser: Browser, url: string) {
-    this.browser = browser
-    this.url = url
-  }
+  url = ''
+  private browser: Browser | null = null
 
   static async start(service: TestService, port = 0): Promise<ConsoleBrowser> {
-    const url = await service.app.listen({ host: '127.0.0.1', port })
-    const executablePath = chromiumPath() ?? expect.fail('there is a browser')
-    // Root, as which containers run, has no sandbox.
-    return new ConsoleBrowser(
-      await chromium.launch({ executablePath, args: ['--no-sandbox'] }),
-      url,
-    )
+    const browser = new ConsoleBrowser()
+    await browser.launch(service, port)
+    return browser
   }
 
-  close(): Promise<void> {
-    return this.browser.close()
+  /** For all tests of a file or group: it starts before them and is closed after them. */
+  static forSuite(service: TestService): ConsoleBrowser {
+    const browser = new ConsoleBrowser()
+    beforeAll(() => browser.launch(service, 0))
+    afterAll(() => browser.close())
+    return browser
+  }
+
+  private async launch(service: TestService, port: number): Promise<void> {
+    this.url = await service.app.listen({ host: '127.0.0.1', port })
+    const executablePath = chromiumPath() ?? expect.fail('there is a browser')
+    // Root, as which containers run, has no sandbox.
+    this.browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  }
+
+  async close(): Promise<void> {
+    await this.browser?.close()
   }
 
   /** A page of a browser that nobody has used, before anyone has signed in. */
   async open({ colorScheme = 'light' }: Visit = {}): Promise<ConsolePage> {
     const viewport = { width: 1280, height: 900 }
-    const context = await this.browser.newContext({ colorScheme, viewport })
+    const browser = this.browser ?? expect.fail('the browser has started')
+    const context = await browser.newContext({ colorScheme, viewport })
     context.setDefaultTimeout(60_000)
     const page = new ConsolePage(context, await context.newPage(), this.url)
     await page.go('')

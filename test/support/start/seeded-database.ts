@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import type { Database, DatabaseHandle } from '../../../src/platform/db/client.ts'
 import { openDatabase } from '../../../src/platform/db/open.ts'
 import type { Backend, TestDatabase } from './databases.ts'
@@ -28,6 +29,38 @@ export async function withDatabase<T>(
     return await work(handle.db)
   } finally {
     await handle.close()
+  }
+}
+
+/** A new database without a service, for the test that runs. */
+export async function databaseForTest(backend: Backend): Promise<DatabaseHandle> {
+  const database = await backend.create()
+  onTestFinished(() => database.drop())
+  const handle = await openTestDatabase(database)
+  onTestFinished(() => handle.close())
+  return handle
+}
+
+/** A new database without a service, for all tests of a file or group. */
+export function databaseForSuite(backend: Backend): Pick<DatabaseHandle, 'db' | 'hasAutovacuum'> {
+  let database: TestDatabase | undefined
+  let handle: DatabaseHandle | undefined
+  beforeAll(async () => {
+    database = await backend.create()
+    handle = await openTestDatabase(database)
+  })
+  afterAll(async () => {
+    await handle?.close()
+    await database?.drop()
+  })
+  const opened = () => handle ?? expect.fail('the database is open')
+  return {
+    get db() {
+      return opened().db
+    },
+    get hasAutovacuum() {
+      return opened().hasAutovacuum
+    },
   }
 }
 

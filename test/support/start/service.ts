@@ -1,5 +1,6 @@
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import inject, { type InjectOptions } from 'light-my-request'
+import { afterAll, beforeAll } from 'vitest'
 import { buildApp } from '../../../src/app.ts'
 import { type Config, loadConfig } from '../../../src/config.ts'
 import type { ScoreLog } from '../../../src/log/score-log.ts'
@@ -33,26 +34,49 @@ interface Call {
   readonly remoteAddress?: string
 }
 
-/** The service as production builds it, on a database of its own, called without a socket. */
-export class TestService {
+interface Parts {
   readonly app: FastifyInstance
   readonly services: Services
   readonly config: Config
-  private readonly database: TestDatabase
+  readonly database: TestDatabase
+}
 
-  private constructor(
-    app: FastifyInstance,
-    services: Services,
-    config: Config,
-    database: TestDatabase,
-  ) {
-    this.app = app
-    this.services = services
-    this.config = config
-    this.database = database
-  }
+/** The service as production builds it, on a database of its own, called without a socket. */
+export class TestService {
+  private parts: Parts | null = null
 
   static async start(backend: Backend, options: TestServiceOptions = {}): Promise<TestService> {
+    const service = new TestService()
+    await service.open(backend, options)
+    return service
+  }
+
+  /** For all tests of a file or group: it starts before them and is closed after them. */
+  static forSuite(backend: Backend, options: TestServiceOptions = {}): TestService {
+    const service = new TestService()
+    beforeAll(() => service.open(backend, options))
+    afterAll(() => service.close())
+    return service
+  }
+
+  get app(): FastifyInstance {
+    return this.running.app
+  }
+
+  get services(): Services {
+    return this.running.services
+  }
+
+  get config(): Config {
+    return this.running.config
+  }
+
+  private get running(): Parts {
+    if (this.parts === null) throw new Error('the service has not started')
+    return this.parts
+  }
+
+  private async open(backend: Backend, options: TestServiceOptions): Promise<void> {
     const database = await backend.create()
     const { databaseUrl, dataDir } = database
     const config = loadConfig({
@@ -77,13 +101,15 @@ export class TestService {
     })
     const app = await buildApp(services, config)
     await services.auth.bootstrapOwner(OWNER.email, OWNER.password)
-    return new TestService(app, services, config, database)
+    this.parts = { app, services, config, database }
   }
 
   async close(): Promise<void> {
-    await this.app.close()
-    await this.services.close()
-    await this.database.drop()
+    if (this.parts === null) return
+    const { app, services, database } = this.parts
+    await app.close()
+    await services.close()
+    await database.drop()
   }
 
   /** Every response must be one that the OpenAPI document describes. */

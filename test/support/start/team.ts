@@ -1,5 +1,5 @@
 import type { LightMyRequestResponse } from 'fastify'
-import { expect } from 'vitest'
+import { beforeAll, expect } from 'vitest'
 import { Deployment } from '../../../schemas/deployments.ts'
 import { ROLES, type Role } from '../../../src/http/access/caller.ts'
 import { card, numeric } from '../cards/cards.ts'
@@ -39,19 +39,30 @@ export function numberedSpec(number: number, rest: Partial<NaiveSpec> = {}): Nai
 export class Team {
   readonly service: TestService
   /** Access token of its owner. */
-  readonly owner: string
+  owner = ''
   /** Key for everything, in both environments. */
-  readonly key: string
+  key = ''
 
-  private constructor(service: TestService, owner: string, key: string) {
+  constructor(service: TestService) {
     this.service = service
-    this.owner = owner
-    this.key = key
   }
 
   static async of(service: TestService, owner?: string): Promise<Team> {
-    const token = owner ?? (await service.signIn())
-    return new Team(service, token, await service.createKey(token, { scopes: ['score', 'read'] }))
+    const team = new Team(service)
+    await team.open(owner)
+    return team
+  }
+
+  /** For all tests of a file or group, with the service that these share. */
+  static forSuite(service: TestService): Team {
+    const team = new Team(service)
+    beforeAll(() => team.open())
+    return team
+  }
+
+  async open(owner?: string): Promise<void> {
+    this.owner = owner ?? (await this.service.signIn())
+    this.key = await this.service.createKey(this.owner, { scopes: ['score', 'read'] })
   }
 
   /** A request of the owner. */
@@ -197,41 +208,62 @@ export class Team {
 }
 
 /** A team with a user of every role, and another team that must learn nothing of it. */
-export interface TwoTeams {
+export class TwoTeams {
   readonly service: TestService
   readonly team: Team
   readonly otherTeam: Team
   readonly teamUsers: Readonly<Record<Role, TestUser>>
-  readonly otherTeamId: string
+  otherTeamId = ''
+  private readonly users: Users
+
+  private constructor(service: TestService, users: Users) {
+    this.service = service
+    this.team = new Team(service)
+    this.otherTeam = new Team(service)
+    this.teamUsers = users.team as Record<Role, TestUser>
+    this.users = users
+  }
+
+  static async start(backend: Backend, options?: TestServiceOptions): Promise<TwoTeams> {
+    const users: Users = { team: {}, other: null }
+    const teams = new TwoTeams(await TestService.start(withUsers(backend, users), options), users)
+    await teams.open()
+    return teams
+  }
+
+  /** For all tests of a file or group: they start before them and are closed after them. */
+  static forSuite(backend: Backend, options?: TestServiceOptions): TwoTeams {
+    const users: Users = { team: {}, other: null }
+    const teams = new TwoTeams(TestService.forSuite(withUsers(backend, users), options), users)
+    beforeAll(() => teams.open())
+    return teams
+  }
+
   /** An access token for a role of the first team. */
-  readToken(role: Role): string
+  readonly readToken = (role: Role): string => tokenFor(this.service, this.teamUsers[role])
+
+  private async open(): Promise<void> {
+    const other = this.users.other ?? expect.fail('the database was not seeded')
+    this.otherTeamId = other.teamId
+    await this.team.open()
+    await this.otherTeam.open(tokenFor(this.service, other))
+  }
 }
 
-export async function startTwoTeams(
-  backend: Backend,
-  options: TestServiceOptions = {},
-): Promise<TwoTeams> {
-  const found: Partial<Record<Role, TestUser>> = {}
-  let other: TestUser | undefined
-  const withUsers = seeded(backend, async (db) => {
+interface Users {
+  readonly team: Partial<Record<Role, TestUser>>
+  other: TestUser | null
+}
+
+function withUsers(backend: Backend, users: Users): Backend {
+  return seeded(backend, async (db) => {
     const teamId = await insertTeam(db)
     for (const role of ROLES) {
-      found[role] =
+      users.team[role] =
         role === 'owner' ? await insertOwner(db, teamId) : await insertUser(db, teamId, role)
     }
-    other = await insertUser(db, await insertTeam(db), 'owner')
+    users.other = await insertUser(db, await insertTeam(db), 'owner')
   })
-  const service = await TestService.start(withUsers, options)
-  if (other === undefined) throw new Error('the database was not seeded')
-  const teamUsers = found as Record<Role, TestUser>
-  return {
-    service,
-    teamUsers,
-    otherTeamId: other.teamId,
-    team: await Team.of(service),
-    otherTeam: await Team.of(service, tokenFor(service, other)),
-    readToken: (role) => tokenFor(service, teamUsers[role]),
-  }
 }
 
 /** A clock that goes on by a millisecond with each reading, so that nothing is made at one time. */

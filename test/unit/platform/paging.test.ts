@@ -8,6 +8,10 @@ import {
   rowsToRead,
 } from '../../../src/platform/paging.ts'
 
+interface Item {
+  readonly id: string
+}
+
 /** As a store reads it: items after the cursor, the largest id first. */
 function readFrom(ids: ReadonlySet<string>) {
   return async (page: { limit: number; cursor?: string | undefined }) => {
@@ -16,7 +20,7 @@ function readFrom(ids: ReadonlySet<string>) {
       .filter((id) => cursor === undefined || id < cursor)
       .sort()
       .reverse()
-      .map((id): { readonly id: string } => ({ id }))
+      .map((id): Item => ({ id }))
       .slice(0, rowsToRead(page))
     expect(page.limit).toBeLessThanOrEqual(PORTION_ITEMS)
     return makePage(rows, page)

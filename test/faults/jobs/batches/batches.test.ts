@@ -7,12 +7,7 @@ import { BatchStore } from '../../../../src/jobs/batches/store.ts'
 import { BatchCaller, csvLine, jsonLines } from '../../../support/batches/batches.ts'
 import { findTeam } from '../../../support/batches/example.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, type Team, TwoTeams } from '../../../support/start/team.ts'
 
 const FILE = 'id,income\nA-1,1\nA-2,-1\nA-3,\n'
 
@@ -23,7 +18,7 @@ describe.each(backends)('on $name', (backend) => {
   let teamId: string
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend, { env: { BATCH_MAX_BYTES: '1000000' } })
+    teams = await TwoTeams.start(backend, { env: { BATCH_MAX_BYTES: '1000000' } })
     team = teams.team
     caller = new BatchCaller(teams.service, team.owner)
     teamId = findTeam(team.owner)

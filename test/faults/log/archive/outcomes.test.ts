@@ -9,7 +9,7 @@ import { ArchivedLog, DAY_MS } from '../../../support/archive/archived-log.ts'
 import { dataRoot } from '../../../support/start/data-root.ts'
 import { hasPostgres, postgres } from '../../../support/start/databases.ts'
 import { openTestDatabase } from '../../../support/start/seeded-database.ts'
-import { startTwoTeams } from '../../../support/start/team.ts'
+import { TwoTeams } from '../../../support/start/team.ts'
 import {
   DEFINITION,
   OutcomeHistory,
@@ -29,7 +29,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     const handle = await openTestDatabase(database)
     const log = new ArchivedLog(handle, root)
     const backend = { name: postgres.name, create: async () => database }
-    const teams = await startTwoTeams(backend, { env })
+    const teams = await TwoTeams.start(backend, { env })
     onTestFinished(async () => {
       await handle.close()
       await teams.service.close()

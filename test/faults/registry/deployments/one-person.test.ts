@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dmgCard } from '../../../support/cards/reason-cards.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { anyBackend } from '../../../support/start/long-lists.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { type Team, TwoTeams } from '../../../support/start/team.ts'
 import { tokenFor } from '../../../support/start/users.ts'
 
 const PASSWORD = 'a long password'
@@ -35,7 +35,7 @@ describe.each(anyBackend)('one pair of hands on $name', (backend) => {
   let world: World
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
+    teams = await TwoTeams.start(backend)
     team = teams.team
     world = await makeWorld()
   })

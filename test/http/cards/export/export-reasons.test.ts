@@ -3,7 +3,7 @@ import { stepCard } from '../../../support/cards/reason-cards.ts'
 import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { type Team, TwoTeams } from '../../../support/start/team.ts'
 import { openDuckdb } from '../../../support/suites/sql-engines.ts'
 
 const SQL = 'format=sql&dialect=duckdb&table=applicants'
@@ -13,7 +13,7 @@ describe.each(backends)('on $name', (backend) => {
   let team: Team
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
+    teams = await TwoTeams.start(backend)
     team = teams.team
   })
   afterAll(() => teams.service.close())

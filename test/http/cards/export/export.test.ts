@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../../src/platform/ids/ids.ts'
 import {
   card,
@@ -10,27 +10,19 @@ import {
 import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
 import { evaluatePmml } from '../../../support/naive/naive-pmml.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 import { openDuckdb } from '../../../support/suites/sql-engines.ts'
 
 const SQL = 'format=sql&dialect=duckdb&table=applicants'
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
   let sample: string
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
     sample = await team.register(sampleSpec())
   })
-  afterAll(() => teams.service.close())
 
   const exported = (id: string, query: string) =>
     team.call('GET', `/v1/models/${id}/export${query}`)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { sql } from 'drizzle-orm'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { AppError } from '../../../../src/errors.ts'
 import { maintainKeys } from '../../../../src/http/idempotency/maintenance.ts'
 import { IdempotencyStore } from '../../../../src/http/idempotency/store.ts'
@@ -17,25 +17,22 @@ import {
   spyOnStore,
 } from '../../../support/scenarios/idempotency.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { databaseForTest } from '../../../support/start/seeded-database.ts'
 import { TestService } from '../../../support/start/service.ts'
-import { numberedSpec, startTwoTeams, Team } from '../../../support/start/team.ts'
+import { numberedSpec, Team, TwoTeams } from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
+  const monotonicMs = () => systemClock.monotonicMs() + aheadMs
+  const service = TestService.forSuite(backend, { clock: { ...systemClock, monotonicMs } })
+  const team = Team.forSuite(service)
   let db: Database
   let slug: string
   let aheadMs = 0
 
   beforeAll(async () => {
-    const monotonicMs = () => systemClock.monotonicMs() + aheadMs
-    service = await TestService.start(backend, { clock: { ...systemClock, monotonicMs } })
-    team = await Team.of(service)
     db = await formatDatabase(team)
     slug = (await team.deploy(numberedSpec(1))).slug
   })
-  afterAll(() => service.close())
   afterEach(() => {
     vi.restoreAllMocks()
     // A store whose failure took long on a busy machine is left alone for five seconds.
@@ -338,7 +335,7 @@ describe.each(backends)('on $name', (backend) => {
 // A loop of one team must not take from others what makes their retries safe.
 test('a team that has filled its part is executed without being kept, and others are kept', async () => {
   const [backend = expect.fail()] = backends
-  const teams = await startTwoTeams(backend, { env: { IDEMPOTENCY_MAX_BYTES: '1048576' } })
+  const teams = await TwoTeams.start(backend, { env: { IDEMPOTENCY_MAX_BYTES: '1048576' } })
   const { service, team, otherTeam } = teams
   onTestFinished(() => service.close())
   const records = Array.from({ length: 500 }, () => ({ income: 1 }))
@@ -363,10 +360,7 @@ test('a team that has filled its part is executed without being kept, and others
 test.each(backends)(
   'on $name what a team keeps is counted with that of other replicas, until it has expired',
   async (backend) => {
-    const database = await backend.create()
-    onTestFinished(() => database.drop())
-    const { db, close } = await openTestDatabase(database)
-    onTestFinished(close)
+    const { db } = await databaseForTest(backend)
     const store = new IdempotencyStore(db)
     const of = (answers: number) => new Map([['team_a', { answers, bytes: 100 * answers }]])
     const before = (await store.addUsage(of(1))).all

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { backends } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 
@@ -23,14 +23,12 @@ const PLAIN = ['request_id', 'deployment_id', 'records', 'results', 'name']
 
 // The document is the same on every database.
 const [backend = expect.fail('there is a database')] = backends
-let service: TestService
+const service = TestService.forSuite(backend)
 let document: Json & { components: { schemas: Readonly<Record<string, Json>> }; paths: Json }
 
 beforeAll(async () => {
-  service = await TestService.start(backend)
   document = (await service.call({ method: 'GET', url: '/openapi.json' })).json()
 })
-afterAll(() => service.close())
 
 const isDescribed = (schema: Json): boolean => {
   const name = /^#\/components\/schemas\/(\w+)$/.exec(String(schema['$ref']))?.[1]

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { DocumentCheck, type DocumentedOperation } from '../../../support/expect/document-check.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
@@ -26,15 +26,13 @@ const START = /^(GET|POST|PUT|PATCH|DELETE) (\/\S*)$/
 
 // The document is the same on every database.
 const [backend = expect.fail('there is a database')] = backends
-let service: TestService
+const service = TestService.forSuite(backend)
 let check: DocumentCheck
 
 beforeAll(async () => {
-  service = await TestService.start(backend)
   await service.app.ready()
   check = DocumentCheck.of(service.app, service.config.publicUrl)
 })
-afterAll(() => service.close())
 
 function formatCall(page: string, line: string, below = ''): Call[] {
   const [, method = '', url = ''] = START.exec(line.trim()) ?? []

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import {
   EXAMPLE_IDS,
   EXAMPLE_REFRESH_TOKEN,
@@ -74,16 +74,14 @@ const examples: readonly Example[] = Object.entries(DOCS as Readonly<Record<stri
   .filter(({ operation }) => !operation.startsWith('auth.sign_on'))
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let token: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     token = await service.signIn()
     key = await service.createKey(token)
   })
-  afterAll(() => service.close())
 
   async function manage(method: Method, url: string, body: object) {
     return formatJson(await service.call({ method, url, token, body }))

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card, plainFeature } from '../../../support/cards/cards.ts'
 import { DocumentCheck, type DocumentedOperation } from '../../../support/expect/document-check.ts'
 import { backends } from '../../../support/start/databases.ts'
@@ -32,18 +32,16 @@ interface Parameter {
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let token: string
   let key: string
   let slug: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     token = await service.signIn()
     slug = await service.deploy(token, card([plainFeature('income')]))
     key = await service.createKey(token)
   })
-  afterAll(() => service.close())
 
   /** What stands for a parameter while another one is odd. */
   function usualValue({ name, schema, example, examples }: Parameter): string {

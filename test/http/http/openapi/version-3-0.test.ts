@@ -1,5 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { backends } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 
@@ -7,17 +7,15 @@ type Json = Readonly<Record<string, unknown>>
 
 // The document is the same on every database.
 const [backend = expect.fail('there is a database')] = backends
-let service: TestService
+const service = TestService.forSuite(backend)
 let document: Json & { paths: Json; components: { schemas: Json } }
 let newer: typeof document
 
 beforeAll(async () => {
-  service = await TestService.start(backend)
   const get = async (url: string) => (await service.call({ method: 'GET', url })).json()
   document = await get('/openapi-3.0.json')
   newer = await get('/openapi.json')
 })
-afterAll(() => service.close())
 
 test('the document in version 3.0 is valid', async () => {
   const validator = new Validator()

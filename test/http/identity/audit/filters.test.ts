@@ -1,19 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { anyBackend } from '../../../support/start/long-lists.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, type Team, TwoTeams } from '../../../support/start/team.ts'
 
 describe.each(anyBackend)('the audit log on $name', (backend) => {
   let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
+    teams = await TwoTeams.start(backend)
     team = teams.team
   })
   afterAll(() => teams.service.close())

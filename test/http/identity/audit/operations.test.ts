@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { OPERATION_FACTS } from '../../../support/scenarios/operation-facts.ts'
 import { type Ids, ROUTES, UNKNOWN } from '../../../support/scenarios/routes.ts'
 import { type Row, SCENARIOS, type Scenario } from '../../../support/scenarios/scenarios.ts'
 import { BODY_BYTES_MAX } from '../../../support/scenarios/shared-scenarios.ts'
 import { anyBackend } from '../../../support/start/long-lists.ts'
-import { numberedSpec, startTwoTeams, type TwoTeams } from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 /** Operations that no scenario succeeds with: tests of their own hold their records. */
 const ELSEWHERE = new Set([
@@ -26,16 +26,14 @@ const AUDITED = Object.entries(ROUTES).flatMap(([row, { operation }]) => {
 })
 
 describe.each(anyBackend)('on $name', (backend) => {
-  let teams: TwoTeams
+  const env = { BODY_LIMIT_BYTES: `${BODY_BYTES_MAX}` }
+  const teams = TwoTeams.forSuite(backend, { env })
   let ids: Ids
 
   beforeAll(async () => {
-    const env = { BODY_LIMIT_BYTES: `${BODY_BYTES_MAX}` }
-    teams = await startTwoTeams(backend, { env })
     const { slug } = await teams.team.deploy(numberedSpec(1))
     ids = { ...UNKNOWN, slug, model: await teams.team.register(numberedSpec(2)) }
   })
-  afterAll(() => teams.service.close())
 
   const newest = async () =>
     (await teams.team.done('GET', '/v1/audit-log?kind=all&limit=1')).records[0]?.id

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ne, sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Database } from '../../../../src/platform/db/client.ts'
 import { auditLog } from '../../../../src/tables/audit.ts'
 import { users } from '../../../../src/tables/auth.ts'
@@ -59,7 +59,7 @@ async function writtenBy(service: TestService) {
 }
 
 describe.each(backends)('the records of management on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend, { clock })
   let answers: Record<
     'session' | 'deployed' | 'registered' | 'odd' | 'key',
     ReturnType<typeof formatJson>
@@ -68,7 +68,6 @@ describe.each(backends)('the records of management on $name', (backend) => {
   let by: object
 
   beforeAll(async () => {
-    service = await TestService.start(backend, { clock })
     const login = await service.call({ url: '/api/auth/login', body: OWNER })
     const session = formatJson(login)
     const token = session.access_token
@@ -85,7 +84,6 @@ describe.each(backends)('the records of management on $name', (backend) => {
     const [user] = written.users
     by = { teamId: user?.teamId, actor: user?.id, createdAt: now }
   })
-  afterAll(() => service.close())
 
   // Without a record of who did what, no one can say later why an applicant was declined.
   test('each creation has one audit record: who, when, what', () => {

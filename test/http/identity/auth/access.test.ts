@@ -25,7 +25,7 @@ import {
 import { backends } from '../../../support/start/databases.ts'
 import { withDatabase } from '../../../support/start/seeded-database.ts'
 import { TestService } from '../../../support/start/service.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { type Team, TwoTeams } from '../../../support/start/team.ts'
 import { insertTeam, insertUser, type TestUser, tokenFor } from '../../../support/start/users.ts'
 
 const spec = card([plainFeature('income')])
@@ -81,7 +81,7 @@ describe.each(backends)('on $name', (backend) => {
   let ids: Ids
 
   beforeAll(async () => {
-    const { started, routes: found } = await readRoutes(() => startTwoTeams(backend))
+    const { started, routes: found } = await readRoutes(() => TwoTeams.start(backend))
     routes = found
     teams = started
     const { service, team, teamUsers, otherTeamId } = teams

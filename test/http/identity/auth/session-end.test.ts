@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { ManualClock } from '../../../support/start/manual-clock.ts'
@@ -8,12 +8,7 @@ const DAY_MS = 86_400_000
 
 describe.each(backends)('on $name', (backend) => {
   const clock = new ManualClock(Date.now())
-  let service: TestService
-
-  beforeAll(async () => {
-    service = await TestService.start(backend, { clock })
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend, { clock })
 
   // Else a stolen token that is renewed in time would never end.
   test('a session ends after 90 days, however often it is refreshed', async () => {

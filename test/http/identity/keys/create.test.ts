@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { CreatedKey } from '../../../../schemas/keys.ts'
 import { newKeySecret } from '../../../../src/identity/keys/secret.ts'
 import { card, plainFeature } from '../../../support/cards/cards.ts'
@@ -18,15 +18,13 @@ function readBase62(text: string): number {
 
 describe.each(backends)('on $name', (backend) => {
   const statements: string[] = []
-  let service: TestService
+  const onQuery = (statement: string) => void statements.push(statement)
+  const service = TestService.forSuite(backend, { clock, onQuery })
   let owner: string
 
   beforeAll(async () => {
-    const onQuery = (statement: string) => void statements.push(statement)
-    service = await TestService.start(backend, { clock, onQuery })
     owner = await service.signIn()
   })
-  afterAll(() => service.close())
 
   const create = (body: object | string) => service.call({ url: '/v1/keys', token: owner, body })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { TokenResult } from '../../../../schemas/auth.ts'
 import { newId } from '../../../../src/platform/ids/ids.ts'
 import { expectSuccess, findOutcome } from '../../../support/expect/answers.ts'
@@ -10,14 +10,12 @@ const ROUNDS = 9
 const PASSWORD = 'correct horse battery'
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let owner: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     owner = await service.signIn()
   })
-  afterAll(() => service.close())
 
   // Removal and refresh lock the user and their tokens: in different orders they would deadlock.
   test('removing a member during their refreshes and sign-ins succeeds and is final', async () => {

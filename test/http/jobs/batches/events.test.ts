@@ -2,22 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BatchCaller } from '../../../support/batches/batches.ts'
 import { WebhookReceiver } from '../../../support/servers/webhook-receiver.ts'
 import { anyBackend } from '../../../support/start/long-lists.ts'
-import { numberedSpec, startTwoTeams, type TwoTeams } from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 const ENV = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32', WEBHOOK_RETRY_SECONDS: '1,1' }
 
 describe.each(anyBackend)('on $name', (backend) => {
-  let teams: TwoTeams
   let receiver: WebhookReceiver
 
   beforeAll(async () => {
     receiver = await WebhookReceiver.start()
-    teams = await startTwoTeams(backend, { env: ENV })
   })
-  afterAll(async () => {
-    await teams.service.close()
-    await receiver.stop()
-  })
+  afterAll(() => receiver.stop())
+  const teams = TwoTeams.forSuite(backend, { env: ENV })
 
   // Whoever waits for a portfolio must not ask for its progress for hours.
   test('the end of a batch is announced once, done or failed or cancelled, to its team', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { parquetWriteBuffer } from 'hyparquet-writer'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { BatchCaller, csvLine } from '../../../support/batches/batches.ts'
 import { card, categorical } from '../../../support/cards/cards.ts'
 import { applicantFor, validSpec } from '../../../support/cards/spec-arbitraries.ts'
@@ -65,16 +65,13 @@ function specs(): NaiveSpec[] {
 }
 
 describe.each(anyBackend)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
   let caller: BatchCaller
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
     caller = new BatchCaller(service, team.key)
   })
-  afterAll(() => service.close())
 
   /** The results that the same applicants get over HTTP. */
   const overHttp = async (slug: string, applicants: readonly Applicant[]) => {

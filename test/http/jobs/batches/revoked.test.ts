@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BatchCaller } from '../../../support/batches/batches.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { anyBackend } from '../../../support/start/long-lists.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 /** Several chunks. */
 const FILE = `income\n${'1\n'.repeat(120_000)}`
 
 describe.each(anyBackend)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   const as = (token: string, method: 'GET' | 'POST', url: string) =>
     teams.service.call({ method, url, token })

@@ -4,12 +4,7 @@ import { findOutcome } from '../../../support/expect/answers.ts'
 import { WebhookReceiver } from '../../../support/servers/webhook-receiver.ts'
 import { guard } from '../../../support/start/changes.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 import { queryRows, readSection } from '../../../support/structure/documents.ts'
 
 type Data = Readonly<Record<string, unknown>>
@@ -34,19 +29,14 @@ const ELSEWHERE = ['stability.verdict_changed']
 const ENV = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32' }
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
   let receiver: WebhookReceiver
 
   beforeAll(async () => {
     receiver = await WebhookReceiver.start()
-    teams = await startTwoTeams(backend, { env: ENV })
-    team = teams.team
   })
-  afterAll(async () => {
-    await teams.service.close()
-    await receiver.stop()
-  })
+  afterAll(() => receiver.stop())
+  const teams = TwoTeams.forSuite(backend, { env: ENV })
+  const { team } = teams
 
   async function listen(types?: readonly string[]) {
     const url = `${receiver.url}/ok?${crypto.randomUUID()}`

@@ -4,12 +4,7 @@ import { findOutcome } from '../../../support/expect/answers.ts'
 import { type ReceivedMessage, WebhookReceiver } from '../../../support/servers/webhook-receiver.ts'
 import { guard } from '../../../support/start/changes.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 interface Hook {
   readonly id: string
@@ -24,19 +19,14 @@ interface Hook {
 const ENV = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32', WEBHOOK_RETRY_SECONDS: '1,1' }
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
   let receiver: WebhookReceiver
 
   beforeAll(async () => {
     receiver = await WebhookReceiver.start()
-    teams = await startTwoTeams(backend, { env: ENV })
-    team = teams.team
   })
-  afterAll(async () => {
-    await teams.service.close()
-    await receiver.stop()
-  })
+  afterAll(() => receiver.stop())
+  const teams = TwoTeams.forSuite(backend, { env: ENV })
+  const { team } = teams
 
   /** A webhook for one test, whose messages are told by its address. */
   async function hook(path: string, rest: object = {}, of = team): Promise<Hook> {

@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { auditRecord } from '../../../../src/identity/audit/record.ts'
 import { insertEvent } from '../../../../src/identity/outbox/writer.ts'
 import { DueStore } from '../../../../src/jobs/webhooks/delivery-store.ts'
@@ -8,12 +8,11 @@ import { newSecret } from '../../../../src/jobs/webhooks/signature.ts'
 import { WebhookStore } from '../../../../src/jobs/webhooks/store.ts'
 import { WebhookUpkeep } from '../../../../src/jobs/webhooks/upkeep.ts'
 import { UpkeepStore } from '../../../../src/jobs/webhooks/upkeep-store.ts'
-import type { DatabaseHandle } from '../../../../src/platform/db/client.ts'
 import { newId } from '../../../../src/platform/ids/ids.ts'
 import { verdictEvents } from '../../../../src/reports/monitoring/alarms/verdict-events.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../../../../src/tables/webhooks.ts'
-import { backends, type TestDatabase } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { databaseForSuite } from '../../../support/start/seeded-database.ts'
 import { insertTeam } from '../../../support/start/users.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -24,18 +23,11 @@ const present = new SecretSealer(
 )
 
 describe.each(backends)('on $name', (backend) => {
-  let database: TestDatabase
-  let handle: DatabaseHandle
+  const handle = databaseForSuite(backend)
   let teamId: string
 
   beforeAll(async () => {
-    database = await backend.create()
-    handle = await openTestDatabase(database)
     teamId = await insertTeam(handle.db)
-  })
-  afterAll(async () => {
-    await handle.close()
-    await database.drop()
   })
 
   async function hook(sealer = present) {

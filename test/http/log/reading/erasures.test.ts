@@ -5,7 +5,7 @@ import { sampleSpec } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { type Team, TwoTeams } from '../../../support/start/team.ts'
 
 /** An erasure reaches so far past its own time, because clocks of replicas differ. */
 const CLOCKS_MS = 2_000
@@ -15,7 +15,7 @@ describe.each(backends)('on $name', (backend) => {
   let team: Team
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
+    teams = await TwoTeams.start(backend)
     team = teams.team
   })
   afterAll(() => teams.service.close())
@@ -126,7 +126,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('what waits in the spool is read without the reference', async () => {
-    const apart = await startTwoTeams(backend)
+    const apart = await TwoTeams.start(backend)
     onTestFinished(() => apart.service.close())
     const own = await deploy(apart.team)
     await apart.service.services.drain.close(0)

@@ -10,7 +10,7 @@ import { card, categorical, numeric } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { type Team, TwoTeams } from '../../../support/start/team.ts'
 
 type Format = (typeof LOG_EXPORT_FORMATS)[number]
 
@@ -47,7 +47,7 @@ describe.each(backends)('on $name', (backend) => {
   let directory: string
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
+    teams = await TwoTeams.start(backend)
     team = teams.team
     directory = await mkdtemp(join(tmpdir(), 'scoreline-export-'))
   })

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { sampleSpec } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { TwoTeams } from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   async function page(after: string, query = '', by = team) {
     const response = await by.call('GET', `/v1/log/export?after=${after}${query}`)

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Static } from '@sinclair/typebox'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { LoggedScore } from '../../../../schemas/scores.ts'
 import { newId } from '../../../../src/platform/ids/ids.ts'
 import {
@@ -13,7 +13,7 @@ import {
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { type Team, TwoTeams } from '../../../support/start/team.ts'
 
 /** Every outcome of a feature, on a card with odd points. */
 const OUTCOMES = card(
@@ -40,14 +40,8 @@ const computeSum = (result: { base_points: number; features: readonly { points: 
   result.features.reduce((sum, { points }) => sum + points, result.base_points)
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   /** The service checks each answer against its documentation. */
   const read = (requestId: string, query = ''): Promise<Read> =>

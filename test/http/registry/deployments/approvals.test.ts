@@ -3,13 +3,7 @@ import type { Role } from '../../../../src/http/access/caller.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { guard } from '../../../support/start/changes.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  steppingClock,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, steppingClock, type Team, TwoTeams } from '../../../support/start/team.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -21,7 +15,7 @@ describe.each(backends)('on $name', (backend) => {
   beforeAll(async () => {
     const stepping = steppingClock(Date.now() + 60_000)
     const clock = { ...stepping, epochMs: () => stepping.epochMs() + aheadMs }
-    teams = await startTwoTeams(backend, { clock, env: { CHANGE_REQUEST_HOURS: '2' } })
+    teams = await TwoTeams.start(backend, { clock, env: { CHANGE_REQUEST_HOURS: '2' } })
     team = teams.team
   })
   afterAll(() => teams.service.close())

@@ -1,25 +1,18 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { formatRefusal } from '../../../support/expect/answers.ts'
 import { type AuditRow, auditAtTheEnd } from '../../../support/expect/audit.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { seeded } from '../../../support/start/seeded-database.ts'
 import { TestService } from '../../../support/start/service.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  steppingClock,
-  Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, steppingClock, Team, TwoTeams } from '../../../support/start/team.ts'
 
 describe.each(backends)('the audit records of changes on $name', (backend) => {
-  let teams: TwoTeams
+  const teams = TwoTeams.forSuite(backend, { clock: steppingClock() })
   let records: AuditRow[]
   const ids: Record<string, string> = {}
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend, { clock: steppingClock() })
     const { team } = teams
     const { slug, modelId } = await team.deploy(numberedSpec(1))
     Object.assign(ids, { slug, first: modelId })
@@ -48,7 +41,6 @@ describe.each(backends)('the audit records of changes on $name', (backend) => {
     }
     records = await auditAtTheEnd(teams.service)
   })
-  afterAll(() => teams.service.close())
 
   const changes = () => records.filter(({ action }) => !/\.(deploy|create|sign_in)$/.test(action))
 

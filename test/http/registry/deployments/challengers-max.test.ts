@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { formatRefusal } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { numberedSpec, startTwoTeams } from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 // What is decided from is the same on each database.
 describe.each(backends.slice(-1))('on $name', (backend) => {
   test('an eleventh challenger is refused by both families of paths', async () => {
-    const { service, team } = await startTwoTeams(backend)
+    const { service, team } = await TwoTeams.start(backend)
     try {
       const { slug } = await team.deploy(numberedSpec(1))
       for (let version = 2; version <= 11; version++)

@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { card, plainFeature } from '../../../support/cards/cards.ts'
 import { formatRefusal } from '../../../support/expect/answers.ts'
 import { readRequester } from '../../../support/start/changes.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { TwoTeams } from '../../../support/start/team.ts'
 
 const readCard = (version: string, ...names: string[]) =>
   card(names.map(plainFeature), { name: 'Ladder', version })
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   async function deployed(isStrict = false): Promise<string> {
     const { slug } = await team.deploy(readCard('1.0', 'income', 'age'))

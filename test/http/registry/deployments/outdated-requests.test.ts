@@ -6,30 +6,20 @@ import { WebhookReceiver } from '../../../support/servers/webhook-receiver.ts'
 import { guard } from '../../../support/start/changes.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { withDatabase } from '../../../support/start/seeded-database.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 const WAITING_MAX = 20
 const ENV = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32' }
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
   let receiver: WebhookReceiver
 
   beforeAll(async () => {
     receiver = await WebhookReceiver.start()
-    teams = await startTwoTeams(backend, { env: ENV })
-    team = teams.team
   })
-  afterAll(async () => {
-    await teams.service.close()
-    await receiver.stop()
-  })
+  afterAll(() => receiver.stop())
+  const teams = TwoTeams.forSuite(backend, { env: ENV })
+  const { team } = teams
 
   const approve = async (id: string) => {
     const url = `/v1/change-requests/${id}/approve`

@@ -1,33 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { DeploymentList } from '../../../../schemas/deployments.ts'
 import { newId } from '../../../../src/platform/ids/ids.ts'
 import { expectSuccess, formatRefusal } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  steppingClock,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, steppingClock, TwoTeams } from '../../../support/start/team.ts'
 
 const TIME = expect.stringMatching(/^2026-03-04T05:06:\d\d\.\d{3}Z$/)
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(backend, { clock: steppingClock() })
+  const { team } = teams
   /** Oldest first. */
   const made: Array<{ slug: string; environment: string }> = []
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend, { clock: steppingClock() })
-    team = teams.team
     for (const [index, environment] of ['production', 'staging', 'production'].entries()) {
       made.push({ ...(await team.deploy(numberedSpec(index + 1), environment)), environment })
     }
     await teams.otherTeam.deploy(numberedSpec(9))
   })
-  afterAll(() => teams.service.close())
 
   const list = async (query = '', by = team) =>
     expectSuccess(await by.call('GET', `/v1/deployments${query}`), DeploymentList)

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { queryRows } from '../../../../src/platform/db/client.ts'
 import { newId } from '../../../../src/platform/ids/ids.ts'
 import { holdersQuery } from '../../../../src/registry/deployments/requesters.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { databaseForTest } from '../../../support/start/seeded-database.ts'
 import { insertTeam } from '../../../support/start/users.ts'
 
 const RECORDS = 2_000
@@ -13,10 +13,7 @@ const RECORDS = 2_000
 test.each(backends)(
   'the audit log is not read to find who holds an account on $name',
   async (backend) => {
-    const database = await backend.create()
-    onTestFinished(() => database.drop())
-    const { db, close } = await openTestDatabase(database)
-    onTestFinished(close)
+    const { db } = await databaseForTest(backend)
     const teamId = await insertTeam(db)
     await db.execute(sql`insert into audit_log (id, team_id, actor, action, subject, created_at)
     select 'aud_' || n, ${teamId}, 'usr_' || n, 'key.create', 'svc_' || n, now()

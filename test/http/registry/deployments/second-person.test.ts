@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { AppError } from '../../../../src/errors.ts'
 import type { Role, UserCaller } from '../../../../src/http/access/caller.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
@@ -10,14 +10,8 @@ import { numberedSpec, Team } from '../../../support/start/team.ts'
 const PASSWORD = 'a long password'
 
 describe.each(backends)('a second person on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   const as = (token: string, method: 'POST' | 'DELETE', url: string, body?: object) =>
     service.call({ method, url, token, ...(body !== undefined && { body }) })

@@ -1,25 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { PromoteResult, RollbackResult } from '../../../../schemas/deployments.ts'
 import { newId } from '../../../../src/platform/ids/ids.ts'
 import { expectSuccess, findOutcome } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  type Entry,
-  numberedSpec,
-  startTwoTeams,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { type Entry, numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   const promote = (slug: string, body: object | string) =>
     team.call('POST', `/v1/deployments/${slug}/promote`, body)

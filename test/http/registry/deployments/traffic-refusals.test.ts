@@ -1,28 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../../src/platform/ids/ids.ts'
 import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  type Entry,
-  numberedSpec,
-  startTwoTeams,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { type Entry, numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 const WRONG = '422 invalid_traffic_config'
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
   let slug: string
   let challenger: Entry
   /** What a body can name, by what it is. */
   let ids: Record<string, string>
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
     const deployed = await team.deploy(numberedSpec(1))
     slug = deployed.slug
     challenger = await team.challenge(slug, numberedSpec(2), 30)
@@ -49,7 +41,6 @@ describe.each(backends)('on $name', (backend) => {
       unknownEntry: newId('ch_', 0),
     }
   })
-  afterAll(() => teams.service.close())
 
   /** Sends a body in which `<name>` stands for an id. */
   const send = (body: unknown, to = slug) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { TrafficResult } from '../../../../schemas/deployments.ts'
 import { expectSuccess } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
@@ -6,14 +6,8 @@ import { TestService } from '../../../support/start/service.ts'
 import { numberedSpec, steppingClock, Team } from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend, { clock: steppingClock() })
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend, { clock: steppingClock() })
+  const team = Team.forSuite(service)
 
   const traffic = async (slug: string, body: object) =>
     expectSuccess(await team.traffic(slug, body), TrafficResult)

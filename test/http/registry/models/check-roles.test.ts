@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newId } from '../../../../src/platform/ids/ids.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { IMPORTED } from '../../../support/scenarios/import-scenarios.ts'
@@ -10,14 +10,8 @@ const PASSWORD = 'a long password'
 const REGISTER = { environment: 'staging', auto_deploy: false }
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   async function memberToken(role: string): Promise<string> {
     const email = `${newId('usr_', 0)}@lender.example`

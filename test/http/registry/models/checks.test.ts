@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { ROLES } from '../../../../src/http/access/caller.ts'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { backends } from '../../../support/start/databases.ts'
@@ -34,14 +34,8 @@ const makeFile = (sample: string, order: object = ORDER) => `${JSON.stringify(or
 
 // docs/decisions.md 12.11: a sample of any size is compared in a job.
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   const send = (body: string, token = team.owner) =>
     service.call({ url: '/v1/models/checks', token, body, headers: NDJSON })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DeployResult, Model } from '../../../../schemas/models.ts'
 import { card, categorical, numeric } from '../../../support/cards/cards.ts'
 import { fixture, sampleWith } from '../../../support/cards/import-fixtures.ts'
@@ -22,14 +22,8 @@ const ORDER = { spec: SPEC, environment: 'staging', auto_deploy: false }
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   const count = async () => (await team.done('GET', '/v1/models')).models.length
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { DeployResult } from '../../../../schemas/models.ts'
 import { ScoreResult } from '../../../../schemas/scoring.ts'
 import { buildApp } from '../../../../src/app.ts'
@@ -21,14 +21,12 @@ function order(spec: unknown, rest: object = {}): object {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let owner: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     owner = await service.signIn()
   })
-  afterAll(() => service.close())
 
   async function deploy(body: object, headers: Record<string, string> = {}) {
     return expectSuccess(

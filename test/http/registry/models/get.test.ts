@@ -1,17 +1,11 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Model } from '../../../../schemas/models.ts'
 import { newId } from '../../../../src/platform/ids/ids.ts'
 import { card, categorical, plainFeature } from '../../../support/cards/cards.ts'
 import { formatJson, formatRefusal } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  steppingClock,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, steppingClock, TwoTeams } from '../../../support/start/team.ts'
 
 /** Properties in an order of their own, beside and inside what the service knows. */
 const extras = {
@@ -51,14 +45,8 @@ const SPECS: Record<string, object> = {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend, { clock: steppingClock() })
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend, { clock: steppingClock() })
+  const { team } = teams
 
   // The desktop application reads its own export back: a property lost here is lost for good.
   test.each(Object.entries(SPECS))('%s comes back as it was sent', async (_, spec) => {

@@ -1,27 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ModelList } from '../../../../schemas/models.ts'
 import { expectSuccess, formatRefusal } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  steppingClock,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, steppingClock, TwoTeams } from '../../../support/start/team.ts'
 
 const ENVIRONMENTS = ['production', 'staging'] as const
 const MODELS = 9
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(backend, { clock: steppingClock() })
+  const { team } = teams
   /** Oldest first; the third and every third after it is archived. */
   const made: Array<{ id: string; environment: string; status: string }> = []
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend, { clock: steppingClock() })
-    team = teams.team
     for (let n = 0; n < MODELS; n++) {
       const environment = ENVIRONMENTS[n % 2] ?? 'staging'
       // The first two are champions.
@@ -35,7 +27,6 @@ describe.each(backends)('on $name', (backend) => {
     }
     await teams.otherTeam.register(numberedSpec(1))
   })
-  afterAll(() => teams.service.close())
 
   const list = async (query = '', by = team) =>
     expectSuccess(await by.call('GET', `/v1/models${query}`), ModelList)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { card, plainFeature } from '../../../support/cards/cards.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
@@ -9,14 +9,8 @@ const SPEC = card([plainFeature('income')])
 const ORDER = { spec: SPEC, environment: 'staging', auto_deploy: true }
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   // The last of two values was deployed without a word, and scored 24 points off.
   test.each([

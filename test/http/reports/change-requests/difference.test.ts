@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { guard } from '../../../support/start/changes.ts'
@@ -7,14 +7,8 @@ import { TestService } from '../../../support/start/service.ts'
 import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   /** A card with two bins, whose upper one gives `points`. */
   const cardWith = (version: string, points: number) =>

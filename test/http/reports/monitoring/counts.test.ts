@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
@@ -40,14 +40,8 @@ function readSpec({ bins, outcomes, reasons }: Drawn, version: number) {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   test('no accepted card makes stability fail, whatever its counts and points', async () => {
     let version = 0

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
@@ -49,14 +49,8 @@ interface Pair {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   /** 88 applicants of a deployment with a challenger in the shadow; some are scored twice. */
   async function contest(sign: 1 | -1) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
@@ -15,14 +15,8 @@ const SPEC = card([income], { name: 'Imported', base_points: 500 })
 const SAMPLE = 'income,score\n-1,490\n-2,490\n1,510\n,503\n'
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   const deploy = (spec: object, rest: object = {}) =>
     team.done('POST', '/v1/models/deploy', {

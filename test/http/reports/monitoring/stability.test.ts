@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { card, categorical, numeric } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
@@ -48,14 +48,8 @@ const APPLICANTS = [
 ]
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend, { clock })
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend, { clock })
+  const team = Team.forSuite(service)
 
   const path = (slug: string, end: string) => `/v1/deployments/${slug}/stability${end}`
   const scoreOne = (slug: string, body: object, reference?: string) =>

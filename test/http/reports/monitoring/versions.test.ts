@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
@@ -40,15 +40,13 @@ const other = card(
 )
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
   let slug: string
   let modelId: string
   let otherId: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
     const deployed = await team.deploy(one)
     slug = deployed.slug
     modelId = deployed.modelId
@@ -64,7 +62,6 @@ describe.each(backends)('on $name', (backend) => {
     await team.scoreBatch(slug, records)
     await statsWith(service, team.key, slug, 61)
   })
-  afterAll(() => service.close())
 
   const compare = (query: string) =>
     team.done('GET', `/v1/deployments/${slug}/version-comparison?${query}`)

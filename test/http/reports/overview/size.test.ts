@@ -1,12 +1,11 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../../src/platform/clock.ts'
-import type { DatabaseHandle } from '../../../../src/platform/db/client.ts'
 import { OverviewService } from '../../../../src/reports/overview/service.ts'
 import { OverviewStore } from '../../../../src/reports/overview/store.ts'
 import { findSlowness } from '../../../support/expect/processor-time.ts'
-import { backends, type TestDatabase } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { databaseForSuite } from '../../../support/start/seeded-database.ts'
 import { insertTeam } from '../../../support/start/users.ts'
 
 const DEPLOYMENTS = 100
@@ -48,13 +47,10 @@ const factsText = JSON.stringify({
 })
 
 describe.each(backends)('on $name', (backend) => {
-  let database: TestDatabase
-  let handle: DatabaseHandle
+  const handle = databaseForSuite(backend)
   let teamId: string
 
   beforeAll(async () => {
-    database = await backend.create()
-    handle = await openTestDatabase(database)
     const { db } = handle
     teamId = await insertTeam(db)
     const id = sql`'dep_' || to_char(number, 'FM000')`
@@ -81,10 +77,6 @@ describe.each(backends)('on $name', (backend) => {
         'deployment.update', ${id}, now() - change * interval '1 hour'
       from ${numbers}, generate_series(1, ${CHANGES}::integer) as change`)
     await db.execute(sql`analyze`)
-  })
-  afterAll(async () => {
-    await handle?.close()
-    await database?.drop()
   })
 
   test('100 deployments with 13 weeks are shown within 200 ms', async () => {

@@ -3,12 +3,7 @@ import { sampleApplicants, sampleSpec } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, type Team, TwoTeams } from '../../../support/start/team.ts'
 
 const DEFINITION = {
   label: 'Bad within 3 months',
@@ -30,7 +25,7 @@ describe.each(backends)('on $name', (backend) => {
   let team: Team
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
+    teams = await TwoTeams.start(backend)
     team = teams.team
     await team.done('PUT', '/v1/outcome-definitions/gb3', DEFINITION)
   })

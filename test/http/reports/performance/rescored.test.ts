@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { sampleApplicants, sampleSpec } from '../../../support/cards/cards.ts'
 import { endOfJob } from '../../../support/expect/jobs.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { TwoTeams } from '../../../support/start/team.ts'
 import {
   DEFINITION,
   OutcomeHistory,
@@ -16,15 +16,12 @@ import {
 const applicants = sampleApplicants().map(({ applicant }) => applicant)
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
     await team.done('PUT', '/v1/outcome-definitions/gb3', DEFINITION)
   })
-  afterAll(() => teams.service.close())
 
   const scored = (slug: string, applicant: object, reference: string | null) =>
     scoredAs(teams, slug, applicant, reference)

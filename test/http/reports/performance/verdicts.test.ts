@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
@@ -28,15 +28,12 @@ const byAge = [
 ] as typeof features
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
     await team.done('PUT', '/v1/outcome-definitions/gb12', DEFINITION)
   })
-  afterAll(() => service.close())
 
   const report = (slug: string, query = '') =>
     team.done('GET', `/v1/deployments/${slug}/performance?definition=gb12${query}`)

@@ -2,12 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dmgCard } from '../../../support/cards/reason-cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  type Team,
-  type TwoTeams,
-} from '../../../support/start/team.ts'
+import { numberedSpec, type Team, TwoTeams } from '../../../support/start/team.ts'
 
 const ENGINEER = { department: 'engineering', age: 25, income: 500 }
 const REASONS = [
@@ -53,7 +48,7 @@ describe.each(backends)('on $name', (backend) => {
   let slug: string
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
+    teams = await TwoTeams.start(backend)
     team = teams.team
     slug = (await team.deploy(dmgCard())).slug
   })

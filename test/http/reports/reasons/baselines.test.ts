@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { stepCard } from '../../../support/cards/reason-cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { TwoTeams } from '../../../support/start/team.ts'
 
 /** Values of a and b, with a reference. */
 type Applicant = readonly [a: number, b: number, reference?: string]
@@ -23,14 +23,8 @@ const APPLICANTS: readonly Applicant[] = [
 ]
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   const at = (slug: string, end: string) => `/v1/deployments/${slug}${end}`
   const send = (slug: string, [a, b, reference]: Applicant, query = '') =>

@@ -3,14 +3,14 @@ import { stepCard } from '../../../support/cards/reason-cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { type Team, TwoTeams } from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
   let teams: TwoTeams
   let team: Team
 
   beforeAll(async () => {
-    teams = await startTwoTeams(backend)
+    teams = await TwoTeams.start(backend)
     team = teams.team
   })
   afterAll(() => teams.service.close())

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { nextUp } from '../../../../src/engine/index.ts'
 import { card, numeric, sampleApplicants, sampleSpec } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
@@ -7,17 +7,11 @@ import { endOfJob } from '../../../support/expect/jobs.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { withDatabase } from '../../../support/start/seeded-database.ts'
-import { startTwoTeams, type Team, type TwoTeams } from '../../../support/start/team.ts'
+import { TwoTeams } from '../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   const replay = async (slug: string, period: object = {}) => {
     const job = await team.done('POST', `/v1/deployments/${slug}/replays`, period)
@@ -152,7 +146,7 @@ describe.each(backends)('on $name', (backend) => {
 test.each(backends.filter(({ name }) => name !== 'PGlite'))(
   'on $name a card that was changed by one unit in the last place is caught',
   async (backend) => {
-    const teams = await startTwoTeams(backend)
+    const teams = await TwoTeams.start(backend)
     const { team, service } = teams
     const points = 9.5
     const spec = card([numeric('age', [['(-Infinity, Infinity)', points]])])

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { readStats, statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
@@ -8,19 +8,17 @@ const RECORDS = 200
 const spec = card([numeric('income', [['(-Infinity, Infinity)', 1]])])
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const clock = { epochMs: () => nowMs, monotonicMs: () => performance.now() }
+  const service = TestService.forSuite(backend, { clock })
   let owner: string
   let key: string
   /** The minute's end is ahead, so that a stretch that ends now is read from the log itself. */
   let nowMs = Date.parse('2026-03-04T10:00:20.000Z')
 
   beforeAll(async () => {
-    const clock = { epochMs: () => nowMs, monotonicMs: () => performance.now() }
-    service = await TestService.start(backend, { clock })
     owner = await service.signIn()
     key = await service.createKey(owner, { scopes: ['score', 'read'] })
   })
-  afterAll(() => service.close())
 
   const read = async (url: string) =>
     (await service.call({ method: 'GET', url, token: owner })).json()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { StatsModelsQuery } from '../../../../schemas/stats.ts'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
@@ -35,14 +35,8 @@ const spec = (version: string, shift: number) =>
   )
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend, { clock })
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend, { clock })
+  const team = Team.forSuite(service)
 
   const listModels = (slug: string, query: Query = {}) =>
     team.done('GET', `/v1/deployments/${slug}/stats/models?${new URLSearchParams(query)}`)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import {
   naiveSummary,
@@ -55,16 +55,14 @@ interface ScoredRecord {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend, { clock })
   let owner: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend, { clock })
     owner = await service.signIn()
     key = await service.createKey(owner, { scopes: ['score', 'read'] })
   })
-  afterAll(() => service.close())
 
   async function score(slug: string, bin: number): Promise<Answered> {
     const url = `/v1/score/${slug}`

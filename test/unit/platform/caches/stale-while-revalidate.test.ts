@@ -5,6 +5,10 @@ import type { Clock } from '../../../../src/platform/clock.ts'
 
 const TTL_MS = 60_000
 
+interface Thing {
+  readonly version: number
+}
+
 class ManualClock implements Clock {
   nowMs = 0
   epochMs = () => this.nowMs
@@ -16,7 +20,7 @@ function cacheOver(truth: Map<string, number>, weightMax = 100, unavailableTtlMs
   const clock = new ManualClock()
   const loads: string[] = []
   const gate = { open: Promise.resolve(), isFailing: false }
-  const cache = new StaleWhileRevalidateCache<{ readonly version: number }>({
+  const cache = new StaleWhileRevalidateCache<Thing>({
     load: async (name) => {
       loads.push(name)
       const version = truth.get(name)

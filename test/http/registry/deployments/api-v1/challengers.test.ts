@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   AddScorecardChallengerResult,
   RemoveScorecardChallengerResult,
@@ -6,25 +6,13 @@ import {
 import { newId } from '../../../../../src/platform/ids/ids.ts'
 import { expectSuccess, findOutcome, formatRefusal } from '../../../../support/expect/answers.ts'
 import { backends } from '../../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  steppingClock,
-  type Team,
-  type TwoTeams,
-} from '../../../../support/start/team.ts'
+import { numberedSpec, steppingClock, TwoTeams } from '../../../../support/start/team.ts'
 
 const WRONG = '422 invalid_traffic_config'
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend, { clock: steppingClock() })
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend, { clock: steppingClock() })
+  const { team } = teams
 
   const url = (id: string, version = '') =>
     `/api/v1/scorecards/${id}/challengers${version === '' ? '' : `/${encodeURIComponent(version)}`}`

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   ScorecardPromoteResult,
   ScorecardRollbackResult,
@@ -8,23 +8,11 @@ import { newId } from '../../../../../src/platform/ids/ids.ts'
 import { expectSuccess, findOutcome, formatRefusal } from '../../../../support/expect/answers.ts'
 import { auditAtTheEnd } from '../../../../support/expect/audit.ts'
 import { backends } from '../../../../support/start/databases.ts'
-import {
-  numberedSpec,
-  startTwoTeams,
-  steppingClock,
-  type Team,
-  type TwoTeams,
-} from '../../../../support/start/team.ts'
+import { numberedSpec, steppingClock, TwoTeams } from '../../../../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await startTwoTeams(backend, { clock: steppingClock() })
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend, { clock: steppingClock() })
+  const { team } = teams
 
   const promote = (id: string, body: object | string) =>
     team.call('POST', `/api/v1/scorecards/${id}/promote`, body)
@@ -168,7 +156,7 @@ describe.each(backends)('on $name', (backend) => {
 test.each(backends)(
   'on $name changes by /api/v1 leave the same records as by /v1',
   async (backend) => {
-    const { service, team } = await startTwoTeams(backend, { clock: steppingClock() })
+    const { service, team } = await TwoTeams.start(backend, { clock: steppingClock() })
     const { slug } = await team.deploy(numberedSpec(1))
     await team.register(numberedSpec(2))
     const path = `/api/v1/scorecards/${slug}`
