@@ -14,20 +14,22 @@ import {
 } from '@tanstack/react-table'
 import { Fragment, type ReactNode, useMemo, useState } from 'react'
 import { useAddress } from './address.ts'
+import { When } from './facts.tsx'
 import { counted } from './figures.ts'
 
-/** A column of a `DataTable`. */
+/** A column of a `DataTable`, drawn by `cell` or `figure`; the first one names the rows. */
 export interface Column<Row> {
-  readonly id: string
+  /** Its name in the address, where the order is by it; by default its head. */
+  readonly id?: string
   readonly head: string
-  readonly cell: (row: Row) => ReactNode
-  /** Returns what the column sorts by; without it, it does not sort. */
+  readonly cell?: (row: Row) => ReactNode
+  readonly figure?: (row: Row) => ReactNode
+  /** Returns the moment that the column shows and sorts by. */
+  readonly when?: (row: Row) => string | null
+  /** Returns what the column sorts by, and shows by default; without it, it does not sort. */
   readonly value?: (row: Row) => string | number | null
   /** Returns what a search looks through. */
   readonly text?: (row: Row) => string
-  readonly isFigure?: boolean
-  /** True if its cells are the names of the rows. */
-  readonly isName?: boolean
 }
 
 interface DataTableProps<Row> {
@@ -86,7 +88,7 @@ export function DataTable<Row extends object>({
       columns.some(({ text: read }) =>
         read?.(row.original).toLowerCase().includes(sought.trim().toLowerCase()),
       ),
-    getColumnCanGlobalFilter: (column) => column.id === columns[0]?.id,
+    getColumnCanGlobalFilter: (column) => column.id === definitions[0]?.id,
   })
   const found = text.trim() === '' ? rows.length : table.getFilteredRowModel().rows.length
   const shown = table.getRowModel().rows
@@ -119,7 +121,7 @@ export function DataTable<Row extends object>({
           <thead>
             <tr>
               {columns.map((column) => (
-                <Head key={column.id} column={column} order={sorting[0]} sort={sort} />
+                <Head key={column.head} column={column} order={sorting[0]} sort={sort} />
               ))}
             </tr>
           </thead>
@@ -127,9 +129,9 @@ export function DataTable<Row extends object>({
             {shown.map((row) => (
               <Fragment key={row.id}>
                 <tr>
-                  {columns.map((column) => (
-                    <Cell key={column.id} column={column} row={row.original}>
-                      {detail && column.isName && (
+                  {columns.map((column, at) => (
+                    <Cell key={column.head} column={column} row={row.original} isName={at === 0}>
+                      {detail && at === 0 && (
                         <button
                           type="button"
                           className="opener"
@@ -163,18 +165,19 @@ function nameIn<Row>({ value, text }: Column<Row>, row: Row): string | undefined
 }
 
 function define<Row extends object>(column: Column<Row>): ColumnDef<typeof features, Row> {
+  const { id, head, when, value = when } = column
   return {
-    id: column.id,
-    header: column.head,
-    accessorFn: (row) => column.value?.(row) ?? undefined,
-    enableSorting: column.value !== undefined,
+    id: id ?? head,
+    header: head,
+    accessorFn: (row) => value?.(row) ?? undefined,
+    enableSorting: value !== undefined,
     sortFn: 'alphanumeric',
     sortUndefined: 'last',
   }
 }
 
 function Head<Row>({
-  column: { id, head, isFigure, value },
+  column: { head, id = head, figure, when, value = when },
   order,
   sort,
 }: {
@@ -185,7 +188,7 @@ function Head<Row>({
   const isSorted = order?.id === id
   const direction = order?.desc ? 'descending' : 'ascending'
   return (
-    <th scope="col" className={isFigure ? 'figure' : ''} aria-sort={isSorted ? direction : 'none'}>
+    <th scope="col" className={figure && 'figure'} aria-sort={isSorted ? direction : 'none'}>
       {value === undefined ? (
         head
       ) : (
@@ -199,18 +202,20 @@ function Head<Row>({
 }
 
 function Cell<Row>({
-  column: { cell, head, isFigure, isName },
+  column: { head, figure, when, value, cell = figure ?? value },
   row,
+  isName,
   children,
 }: {
   column: Column<Row>
   row: Row
+  isName: boolean
   children: ReactNode
 }) {
-  const kind = isFigure ? 'figure' : ''
-  const content = cell(row)
+  const kind = figure && 'figure'
+  const content = when ? <When at={when(row)} /> : cell?.(row)
   // A name may run from right to left, and be of any length.
-  const shown = typeof content === 'string' && !isFigure ? <bdi>{content}</bdi> : content
+  const shown = typeof content === 'string' && !figure ? <bdi>{content}</bdi> : content
   if (isName) {
     return (
       <th scope="row" className={kind}>

@@ -35,7 +35,6 @@ const COLUMNS: readonly Column<Access>[] = [
   {
     id: 'who',
     head: 'Who',
-    isName: true,
     cell: ({ name, page }) => (
       <Link to={page as string}>
         <bdi className="wrap">{name}</bdi>
@@ -44,10 +43,9 @@ const COLUMNS: readonly Column<Access>[] = [
     value: ({ name }) => name.toLowerCase(),
     text: ({ name, kind, may }) => `${name} ${kind} ${may}`,
   },
-  { id: 'kind', head: 'Kind', cell: ({ kind }) => kind, value: ({ kind }) => kind },
-  { id: 'may', head: 'May', cell: ({ may }) => may, value: ({ may }) => may },
+  { id: 'kind', head: 'Kind', value: ({ kind }) => kind },
+  { id: 'may', head: 'May', value: ({ may }) => may },
   {
-    id: 'environment',
     head: 'Environment',
     cell: ({ environment }) =>
       environment === undefined ? (
@@ -56,13 +54,8 @@ const COLUMNS: readonly Column<Access>[] = [
         <EnvironmentBadge name={environment} />
       ),
   },
-  {
-    id: 'since',
-    head: 'Since',
-    cell: ({ since }) => <When at={since} />,
-    value: ({ since }) => since,
-  },
-  { id: 'ends', head: 'Ends', cell: ({ ends }) => <When at={ends} />, value: ({ ends }) => ends },
+  { id: 'since', head: 'Since', when: ({ since }) => since },
+  { id: 'ends', head: 'Ends', when: ({ ends }) => ends },
   {
     id: 'used',
     head: 'Last used',

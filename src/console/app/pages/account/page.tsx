@@ -103,7 +103,6 @@ function makeColumns(end: (session: OwnSession) => void): readonly Column<OwnSes
     {
       id: 'started',
       head: 'Started',
-      isName: true,
       cell: ({ started_at: at, is_current: isCurrent }) => (
         <>
           <When at={at} isExact /> {isCurrent && <Badge kind="good">this one</Badge>}
@@ -111,20 +110,9 @@ function makeColumns(end: (session: OwnSession) => void): readonly Column<OwnSes
       ),
       value: ({ started_at: at }) => at,
     },
+    { id: 'renewed', head: 'Last renewed', when: ({ last_refreshed_at: at }) => at },
+    { id: 'ends', head: 'Ends unless renewed', when: ({ expires_at: at }) => at },
     {
-      id: 'renewed',
-      head: 'Last renewed',
-      cell: ({ last_refreshed_at: at }) => <When at={at} />,
-      value: ({ last_refreshed_at: at }) => at,
-    },
-    {
-      id: 'ends',
-      head: 'Ends unless renewed',
-      cell: ({ expires_at: at }) => <When at={at} />,
-      value: ({ expires_at: at }) => at,
-    },
-    {
-      id: 'end',
       head: 'End',
       cell: (session) =>
         session.is_current ? (

@@ -94,9 +94,7 @@ function makeColumns(
 ): readonly Column<Batch>[] {
   return [
     {
-      id: 'file',
       head: 'File',
-      isName: true,
       cell: ({ id, input }) => (
         <div className="names">
           <bdi>{input.path ?? `Upload of ${sizeText(input.bytes)}`}</bdi>
@@ -106,7 +104,6 @@ function makeColumns(
       text: ({ id }) => id,
     },
     {
-      id: 'deployment',
       head: 'Deployment',
       cell: ({ deployment_id: id, environment }) => (
         <div className="names">
@@ -132,23 +129,20 @@ function makeColumns(
     {
       id: 'scored',
       head: 'Scored',
-      isFigure: true,
-      cell: ({ counts }) => whole(counts.scored),
+      figure: ({ counts }) => whole(counts.scored),
       value: ({ counts }) => counts.scored,
     },
     {
       id: 'warned',
       head: 'With warnings',
-      isFigure: true,
-      cell: ({ counts: { warned, scored } }) =>
+      figure: ({ counts: { warned, scored } }) =>
         warned === 0 ? '0' : `${whole(warned)} (${percent(warned / scored)})`,
       value: ({ counts }) => counts.warned,
     },
     {
       id: 'errors',
       head: 'Errors',
-      isFigure: true,
-      cell: ({ counts }) => whole(counts.errors),
+      figure: ({ counts }) => whole(counts.errors),
       value: ({ counts }) => counts.errors,
     },
     {
@@ -162,11 +156,7 @@ function makeColumns(
       ),
       value: ({ created_at: at }) => at,
     },
-    {
-      id: 'files',
-      head: 'Files',
-      cell: (batch) => <BatchFiles batch={batch} cancel={cancel} />,
-    },
+    { head: 'Files', cell: (batch) => <BatchFiles batch={batch} cancel={cancel} /> },
   ]
 }
 

@@ -214,20 +214,16 @@ function SwapFigures({ swap, name }: { swap: Schemas['SwapSet']; name: string })
         rowKey={(row) => row.name}
         prefix="swap-"
         columns={[
-          { id: 'name', head: 'Applicants whom …', isName: true, cell: (row) => row.name },
-          { id: 'n', head: 'Applicants', isFigure: true, cell: (row) => whole(row.n) },
-          { id: 'share', head: 'Share', isFigure: true, cell: (row) => percent(row.share) },
+          { head: 'Applicants whom …', cell: (row) => row.name },
+          { head: 'Applicants', figure: (row) => whole(row.n) },
+          { head: 'Share', figure: (row) => percent(row.share) },
           {
-            id: 'pd',
             head: 'PD by champion, challenger',
-            isFigure: true,
-            cell: (row) => `${percent(row.mean_pd_champion)}, ${percent(row.mean_pd_challenger)}`,
+            figure: (row) => `${percent(row.mean_pd_champion)}, ${percent(row.mean_pd_challenger)}`,
           },
           {
-            id: 'bads',
             head: 'Expected bads by each',
-            isFigure: true,
-            cell: (row) =>
+            figure: (row) =>
               `${whole(row.expected_bads_champion)}, ${whole(row.expected_bads_challenger)}`,
           },
         ]}

@@ -73,16 +73,11 @@ function Shares({ caption, rows }: { caption: string; rows: readonly Share[] }) 
       rowKey={({ name }) => name}
       prefix={`${caption}-`}
       columns={[
-        { id: 'name', head: caption, isName: true, cell: ({ name }) => name },
-        { id: 'n', head: 'Applicants', isFigure: true, cell: ({ n }) => whole(n) },
-        { id: 'share', head: 'Share', isFigure: true, cell: ({ share }) => percent(share) },
-        { id: 'pd', head: 'Mean PD', isFigure: true, cell: ({ mean_pd: pd }) => percent(pd) },
-        {
-          id: 'bads',
-          head: 'Expected bads',
-          isFigure: true,
-          cell: ({ expected_bads: bads }) => whole(bads),
-        },
+        { head: caption, cell: ({ name }) => name },
+        { head: 'Applicants', figure: ({ n }) => whole(n) },
+        { head: 'Share', figure: ({ share }) => percent(share) },
+        { head: 'Mean PD', figure: ({ mean_pd: pd }) => percent(pd) },
+        { head: 'Expected bads', figure: ({ expected_bads: bads }) => whole(bads) },
       ]}
     />
   )

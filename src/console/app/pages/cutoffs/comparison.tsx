@@ -33,15 +33,10 @@ export function Comparison({ chosen, present, factor, grades, shares }: Comparis
         rowKey={({ name }) => name}
         prefix="difference-"
         columns={[
-          { id: 'name', head: 'Figure', isName: true, cell: ({ name }) => name },
-          { id: 'now', head: 'Now', isFigure: true, cell: ({ now }) => now },
-          { id: 'then', head: 'Then', isFigure: true, cell: ({ next }) => next },
-          {
-            id: 'difference',
-            head: 'Difference',
-            isFigure: true,
-            cell: ({ difference }) => difference,
-          },
+          { head: 'Figure', cell: ({ name }) => name },
+          { head: 'Now', figure: ({ now }) => now },
+          { head: 'Then', figure: ({ next }) => next },
+          { head: 'Difference', figure: ({ difference }) => difference },
         ]}
       />
       {grades.length > 0 && (
@@ -51,15 +46,13 @@ export function Comparison({ chosen, present, factor, grades, shares }: Comparis
           rowKey={({ grade }) => grade}
           prefix="grades-"
           columns={[
-            { id: 'grade', head: 'Grade', isName: true, cell: ({ grade }) => grade },
+            { head: 'Grade', cell: ({ grade }) => grade },
             {
-              id: 'n',
               head: 'Applicants',
-              isFigure: true,
-              cell: ({ grade }) => whole(shares.find((one) => one.grade === grade)?.n),
+              figure: ({ grade }) => whole(shares.find((one) => one.grade === grade)?.n),
             },
-            { id: 'now', head: 'Now', cell: (grade) => decisionOn(grade, present) },
-            { id: 'then', head: 'Then', cell: (grade) => decisionOn(grade, chosen) },
+            { head: 'Now', cell: (grade) => decisionOn(grade, present) },
+            { head: 'Then', cell: (grade) => decisionOn(grade, chosen) },
           ]}
         />
       )}

@@ -218,24 +218,13 @@ function Recent({ recent }: { recent: readonly Schemas['RecentScore'][] }) {
         rowKey={({ request_id: id, id: reference }) => `${id} ${reference}`}
         prefix="recent-"
         columns={[
+          { head: 'When', cell: ({ scored_at: at }) => <When at={at} isExact /> },
+          { head: 'Applicant', cell: ({ id }) => id ?? NONE },
+          { head: 'Score', figure: ({ score }) => number(score) },
+          { head: 'Grade', cell: ({ risk_grade: grade }) => grade ?? NONE },
+          { head: 'PD', figure: ({ pd }) => percent(pd) },
+          { head: 'Latency', figure: ({ latency_ms: ms }) => milliseconds(ms) },
           {
-            id: 'at',
-            head: 'When',
-            isName: true,
-            cell: ({ scored_at: at }) => <When at={at} isExact />,
-          },
-          { id: 'id', head: 'Applicant', cell: ({ id }) => id ?? NONE },
-          { id: 'score', head: 'Score', isFigure: true, cell: ({ score }) => number(score) },
-          { id: 'grade', head: 'Grade', cell: ({ risk_grade: grade }) => grade ?? NONE },
-          { id: 'pd', head: 'PD', isFigure: true, cell: ({ pd }) => percent(pd) },
-          {
-            id: 'latency',
-            head: 'Latency',
-            isFigure: true,
-            cell: ({ latency_ms: ms }) => milliseconds(ms),
-          },
-          {
-            id: 'request',
             head: 'Request',
             cell: ({ request_id: id }) => (
               <Link to={`/scores/${id}` as string}>

@@ -157,9 +157,9 @@ function Effects({
         rowKey={({ model_id }) => model_id}
         prefix="shares-"
         columns={[
-          { id: 'model', head: 'Model', isName: true, cell: (one) => modelName(one.model_id) },
-          { id: 'now', head: 'Now', isFigure: true, cell: (one) => pct(one.before_pct) },
-          { id: 'then', head: 'Then', isFigure: true, cell: (one) => pct(one.after_pct) },
+          { head: 'Model', cell: (one) => modelName(one.model_id) },
+          { head: 'Now', figure: (one) => pct(one.before_pct) },
+          { head: 'Then', figure: (one) => pct(one.after_pct) },
         ]}
       />
       {models && <Points models={models} featureName={featureName} />}
@@ -192,14 +192,12 @@ function Points({
         prefix="points-"
         columns={[
           {
-            id: 'feature',
             head: 'Feature',
-            isName: true,
             cell: ({ feature }) => (feature === '' ? 'Base points' : featureName(feature)),
           },
-          { id: 'bin', head: 'Bin', cell: ({ bin }) => plainBin(bin) },
-          { id: 'now', head: 'Now', isFigure: true, cell: ({ before }) => points(before) },
-          { id: 'then', head: 'Then', isFigure: true, cell: ({ after }) => points(after) },
+          { head: 'Bin', cell: ({ bin }) => plainBin(bin) },
+          { head: 'Now', figure: ({ before }) => points(before) },
+          { head: 'Then', figure: ({ after }) => points(after) },
         ]}
       />
       {(isCut || all.length > BINS_SHOWN) && (

@@ -2,7 +2,6 @@ import { changeText, useHistory } from '../../api/history.ts'
 import { audits } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { When } from '../../ui/facts.tsx'
 import { NONE } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
@@ -14,19 +13,9 @@ import { WaitingChanges } from './waiting-changes.tsx'
 type Change = Schemas['HistoryChange']
 
 const COLUMNS: readonly Column<Change>[] = [
-  {
-    id: 'at',
-    head: 'When',
-    isName: true,
-    cell: ({ at }) => <When at={at} />,
-    value: ({ at }) => at,
-  },
-  { id: 'what', head: 'Change', cell: changeText, text: changeText },
-  {
-    id: 'champion',
-    head: 'Champion then',
-    cell: ({ champion_version }) => champion_version ?? NONE,
-  },
+  { id: 'at', head: 'When', when: ({ at }) => at },
+  { head: 'Change', cell: changeText, text: changeText },
+  { head: 'Champion then', cell: ({ champion_version }) => champion_version ?? NONE },
 ]
 
 /** Changes that wait for approval, and those that were made. */

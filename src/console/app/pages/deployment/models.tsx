@@ -38,27 +38,18 @@ function SideBySide({ found }: { found: Schemas['ModelComparison'] }) {
           rowKey={({ model_id: id, role }) => `${id} ${role}`}
           prefix="by-model-"
           columns={[
-            { id: 'model', head: 'Model', isName: true, cell: (one) => modelName(one.model_id) },
-            { id: 'role', head: 'Role', cell: ({ role }) => role },
+            { head: 'Model', cell: (one) => modelName(one.model_id) },
+            { head: 'Role', cell: ({ role }) => role },
             {
-              id: 'served',
               head: 'Answered',
-              isFigure: true,
-              cell: ({ served }) => `${whole(served)} (${percent(served / applicants)})`,
+              figure: ({ served }) => `${whole(served)} (${percent(served / applicants)})`,
             },
-            { id: 'scored', head: 'Scored', isFigure: true, cell: ({ scored }) => whole(scored) },
+            { head: 'Scored', figure: ({ scored }) => whole(scored) },
+            { head: 'Average score', figure: (one) => number(one.avg_score) },
+            { head: 'Average PD', figure: (one) => percent(one.avg_pd) },
             {
-              id: 'score',
-              head: 'Average score',
-              isFigure: true,
-              cell: (one) => number(one.avg_score),
-            },
-            { id: 'pd', head: 'Average PD', isFigure: true, cell: (one) => percent(one.avg_pd) },
-            {
-              id: 'latency',
               head: 'Latency p50, p95',
-              isFigure: true,
-              cell: (one) =>
+              figure: (one) =>
                 `${milliseconds(one.p50_latency_ms)}, ${milliseconds(one.p95_latency_ms)}`,
             },
           ]}

@@ -31,9 +31,7 @@ export function Traffic({
   const { shadow_mode: isShadow, strict_mode: isStrict, cutoff } = deployment
   const columns: Column<Row>[] = [
     {
-      id: 'model',
       head: 'Model',
-      isName: true,
       cell: ({ id, name, isChampion }) => (
         <>
           <Link to={`/models/${id}` as string}>
@@ -45,11 +43,10 @@ export function Traffic({
         </>
       ),
     },
-    { id: 'share', head: 'Answers', isFigure: true, cell: ({ share }) => share },
-    { id: 'since', head: 'Since', cell: ({ since }) => since && <When at={since} /> },
+    { head: 'Answers', figure: ({ share }) => share },
+    { head: 'Since', cell: ({ since }) => since && <When at={since} /> },
   ]
   const changing: Column<Row> = {
-    id: 'change',
     head: 'Change',
     cell: ({ name, changes }) => (
       <span className="row-actions">

@@ -30,12 +30,11 @@ export function WaitingChanges({ deployment: { id } }: { deployment: Deployment 
     refetchInterval: REFRESH_MS,
   })
   const columns: Column<ChangeRequest>[] = [
-    { id: 'change', head: 'Change', isName: true, cell: changeTitle },
-    { id: 'what', head: 'What will change', cell: (request) => <Changes request={request} /> },
-    { id: 'by', head: 'Asked by', cell: ({ requested_by }) => memberName(requested_by) },
-    { id: 'until', head: 'Waits until', cell: ({ expires_at }) => <When at={expires_at} /> },
+    { head: 'Change', cell: changeTitle },
+    { head: 'What will change', cell: (request) => <Changes request={request} /> },
+    { head: 'Asked by', cell: ({ requested_by }) => memberName(requested_by) },
+    { head: 'Waits until', cell: ({ expires_at }) => <When at={expires_at} /> },
     {
-      id: 'decision',
       head: 'Decision',
       cell: (request) => (
         <RowButton name={`Look at it: ${changeTitle(request)}`} onClick={() => setShown(request)}>

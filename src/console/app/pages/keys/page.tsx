@@ -104,7 +104,6 @@ function makeColumns(
     {
       id: 'name',
       head: 'Name',
-      isName: true,
       cell: (key) => <CredentialName {...key} />,
       value: ({ name }) => name.toLowerCase(),
       text: (key) => `${key.name} ${key.prefix} ${maker(key.created_by)}`,
@@ -116,7 +115,6 @@ function makeColumns(
       value: ({ environment }) => environment,
     },
     {
-      id: 'scopes',
       head: 'May',
       cell: ({ scopes }) =>
         scopes.map((scope) => (scope === 'read' ? 'read statistics' : scope)).join(', '),
@@ -124,29 +122,17 @@ function makeColumns(
     {
       id: 'quota',
       head: 'Quota per minute',
-      isFigure: true,
-      cell: ({ rate_limit_per_minute: quota }) =>
+      figure: ({ rate_limit_per_minute: quota }) =>
         quota === undefined ? <span className="muted">default</span> : whole(quota),
       value: ({ rate_limit_per_minute: quota }) => quota ?? null,
     },
     {
-      id: 'from',
       head: 'Accepted from',
       cell: ({ allowed_addresses: from }) =>
         from?.join(', ') ?? <span className="muted">anywhere</span>,
     },
-    {
-      id: 'ends',
-      head: 'Ends',
-      cell: ({ expires_at: end }) => <When at={end} />,
-      value: ({ expires_at: end }) => end,
-    },
-    {
-      id: 'used',
-      head: 'Last used',
-      cell: ({ last_used_at: at }) => <When at={at} />,
-      value: ({ last_used_at: at }) => at,
-    },
+    { id: 'ends', head: 'Ends', when: ({ expires_at: end }) => end },
+    { id: 'used', head: 'Last used', when: ({ last_used_at: at }) => at },
     {
       id: 'made',
       head: 'Created',
@@ -162,7 +148,6 @@ function makeColumns(
       ? []
       : [
           {
-            id: 'change',
             head: 'Change',
             cell: (key: Key) => (
               <div className="row-actions">

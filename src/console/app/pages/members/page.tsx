@@ -6,7 +6,7 @@ import { audits, manages, ROLE_MEANINGS, ROLE_NAMES, rolesUpTo } from '../../api
 import type { Session } from '../../api/session.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { RowButton, When } from '../../ui/facts.tsx'
+import { RowButton } from '../../ui/facts.tsx'
 import { Badge, Page } from '../../ui/page.tsx'
 import { EndDialog } from '../../ui/secret.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
@@ -81,7 +81,6 @@ function makeColumns(
     {
       id: 'email',
       head: 'Email',
-      isName: true,
       cell: ({ id, email }) => (
         <>
           <bdi className="wrap">{email}</bdi> {id === user.userId && <Badge>you</Badge>}
@@ -100,23 +99,12 @@ function makeColumns(
       ),
       value: ({ role }) => ROLE_NAMES[role],
     },
-    {
-      id: 'since',
-      head: 'Since',
-      cell: ({ created_at: at }) => <When at={at} />,
-      value: ({ created_at: at }) => at,
-    },
-    {
-      id: 'last',
-      head: 'Last sign-in',
-      cell: ({ last_sign_in_at: at }) => <When at={at} />,
-      value: ({ last_sign_in_at: at }) => at,
-    },
+    { id: 'since', head: 'Since', when: ({ created_at: at }) => at },
+    { id: 'last', head: 'Last sign-in', when: ({ last_sign_in_at: at }) => at },
     ...(ask === null
       ? []
       : [
           {
-            id: 'change',
             head: 'Change',
             cell: (member: Member) =>
               mayChange.includes(member.role) ? (

@@ -6,7 +6,6 @@ import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
-import { When } from '../../ui/facts.tsx'
 import { power } from '../../ui/figures.ts'
 import { Badge, EnvironmentBadge, Page } from '../../ui/page.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
@@ -25,7 +24,6 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: 'model',
     head: 'Model',
-    isName: true,
     cell: ({ id, name }) => (
       <Link to={`/models/${id}` as string}>
         <bdi>{name}</bdi>
@@ -58,21 +56,11 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: 'gini',
     head: 'Gini',
-    isFigure: true,
-    cell: ({ champions }) => power(findGini(champions)),
+    figure: ({ champions }) => power(findGini(champions)),
     value: ({ champions }) => findGini(champions),
   },
-  {
-    id: 'description',
-    head: 'Description',
-    cell: ({ description }) => <bdi className="wrap">{description}</bdi>,
-  },
-  {
-    id: 'registered',
-    head: 'Registered',
-    cell: ({ created_at }) => <When at={created_at} />,
-    value: ({ created_at }) => created_at,
-  },
+  { head: 'Description', cell: ({ description }) => <bdi className="wrap">{description}</bdi> },
+  { id: 'registered', head: 'Registered', when: ({ created_at }) => created_at },
 ]
 
 /** The newest known Gini as a champion. */

@@ -68,7 +68,6 @@ function makeColumns(change: ((one: Definition) => void) | null): readonly Colum
     {
       id: 'label',
       head: 'Definition',
-      isName: true,
       cell: ({ id, label }) => (
         <div className="names">
           <bdi>{label}</bdi>
@@ -77,11 +76,7 @@ function makeColumns(change: ((one: Definition) => void) | null): readonly Colum
       ),
       value: ({ label }) => label.toLowerCase(),
     },
-    {
-      id: 'rule',
-      head: 'Bad is',
-      cell: ({ bad_rule_text: rule }) => <bdi className="wrap">{rule}</bdi>,
-    },
+    { head: 'Bad is', cell: ({ bad_rule_text: rule }) => <bdi className="wrap">{rule}</bdi> },
     {
       id: 'window',
       head: 'Within',
@@ -98,7 +93,6 @@ function makeColumns(change: ((one: Definition) => void) | null): readonly Colum
       ? []
       : [
           {
-            id: 'change',
             head: 'Change',
             cell: (one: Definition) => (
               <RowButton name={`Change ${one.label}`} onClick={() => change(one)}>

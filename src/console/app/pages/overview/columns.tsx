@@ -18,18 +18,12 @@ export const COLUMNS: readonly Column<Deployment>[] = [
   {
     id: 'deployment',
     head: 'Deployment',
-    isName: true,
     cell: (row) => <Names deployment={row} />,
     value: ({ name }) => name.toLowerCase(),
     text: ({ name, slug, champion_model: model }) =>
       `${name} ${slug} ${model.name} ${model.version}`,
   },
-  {
-    id: 'why',
-    head: 'What needs attention',
-    cell: (row) => <Why deployment={row} />,
-    text: describeReasons,
-  },
+  { head: 'What needs attention', cell: (row) => <Why deployment={row} />, text: describeReasons },
   series('volume', 'Applicants', ({ volume }) => volume, whole, 'bars'),
   series('psi', 'PSI', ({ psi }) => psi, index),
   series('approval', 'Approvals', (week) => week.approval_rate, percent),

@@ -38,22 +38,16 @@ export function Calibration({ found }: { found: Performance }) {
           rowKey={({ grade }) => grade ?? ''}
           prefix="calibration-"
           columns={[
-            { id: 'grade', head: 'Grade', isName: true, cell: ({ grade }) => grade ?? 'none' },
-            { id: 'n', head: 'Applicants', isFigure: true, cell: ({ n }) => whole(n) },
-            { id: 'bad', head: 'Bad', isFigure: true, cell: ({ bad }) => whole(bad) },
-            { id: 'pd', head: 'Expected', isFigure: true, cell: (one) => percent(one.mean_pd) },
-            { id: 'rate', head: 'Observed', isFigure: true, cell: (one) => percent(one.bad_rate) },
+            { head: 'Grade', cell: ({ grade }) => grade ?? 'none' },
+            { head: 'Applicants', figure: ({ n }) => whole(n) },
+            { head: 'Bad', figure: ({ bad }) => whole(bad) },
+            { head: 'Expected', figure: (one) => percent(one.mean_pd) },
+            { head: 'Observed', figure: (one) => percent(one.bad_rate) },
             {
-              id: 'interval',
               head: '95 percent interval',
-              isFigure: true,
-              cell: (one) => between(one.bad_rate_low, one.bad_rate_high, percent),
+              figure: (one) => between(one.bad_rate_low, one.bad_rate_high, percent),
             },
-            {
-              id: 'light',
-              head: 'Probability',
-              cell: (grade) => <GradeLight grade={grade} />,
-            },
+            { head: 'Probability', cell: (grade) => <GradeLight grade={grade} /> },
           ]}
         />
       )}
@@ -100,32 +94,18 @@ export function Gains({ found: { gains, n } }: { found: Performance }) {
         prefix="gains-"
         columns={[
           {
-            id: 'scores',
             head: 'Scores',
-            isName: true,
             cell: (band) => `${number(band.min_score)} … ${number(band.max_score)}`,
           },
-          { id: 'n', head: 'Applicants', isFigure: true, cell: ({ count }) => whole(count) },
-          { id: 'rate', head: 'Bad rate', isFigure: true, cell: (one) => percent(one.bad_rate) },
+          { head: 'Applicants', figure: ({ count }) => whole(count) },
+          { head: 'Bad rate', figure: (one) => percent(one.bad_rate) },
           {
-            id: 'interval',
             head: '95 percent interval',
-            isFigure: true,
-            cell: (one) => between(one.bad_rate_low, one.bad_rate_high, percent),
+            figure: (one) => between(one.bad_rate_low, one.bad_rate_high, percent),
           },
-          {
-            id: 'approved',
-            head: 'Approved',
-            isFigure: true,
-            cell: (one) => percent(one.approval_rate),
-          },
-          {
-            id: 'those',
-            head: 'Bad rate of those',
-            isFigure: true,
-            cell: (one) => percent(one.cum_bad_rate),
-          },
-          { id: 'lift', head: 'Lift', isFigure: true, cell: ({ lift }) => number(lift) },
+          { head: 'Approved', figure: (one) => percent(one.approval_rate) },
+          { head: 'Bad rate of those', figure: (one) => percent(one.cum_bad_rate) },
+          { head: 'Lift', figure: ({ lift }) => number(lift) },
         ]}
       />
     </Panel>

@@ -139,13 +139,9 @@ function Answers({ found }: { found: Performance }) {
         rowKey={({ question }) => question}
         prefix="answers-"
         columns={[
-          { id: 'question', head: 'Question', isName: true, cell: ({ question }) => question },
-          {
-            id: 'answer',
-            head: 'Answer',
-            cell: ({ kind, answer }) => <Light kind={kind}>{answer}</Light>,
-          },
-          { id: 'because', head: 'Because', cell: ({ because }) => because },
+          { head: 'Question', cell: ({ question }) => question },
+          { head: 'Answer', cell: ({ kind, answer }) => <Light kind={kind}>{answer}</Light> },
+          { head: 'Because', cell: ({ because }) => because },
         ]}
       />
       <Facts
@@ -203,13 +199,11 @@ function Coverage({ found: { coverage } }: { found: Performance }) {
         rowKey={({ name }) => name}
         prefix="coverage-"
         columns={[
-          { id: 'name', head: 'Applicants', isName: true, cell: ({ name }) => name },
-          { id: 'n', head: 'Number', isFigure: true, cell: ({ n }) => whole(n) },
+          { head: 'Applicants', cell: ({ name }) => name },
+          { head: 'Number', figure: ({ n }) => whole(n) },
           {
-            id: 'share',
             head: 'Of the scored',
-            isFigure: true,
-            cell: ({ n }) => percent(coverage.scored === 0 ? null : n / coverage.scored),
+            figure: ({ n }) => percent(coverage.scored === 0 ? null : n / coverage.scored),
           },
         ]}
       />

@@ -79,31 +79,17 @@ function Cohorts({ vintages }: { vintages: readonly Vintage[] }) {
       rowKey={({ cohort }) => cohort}
       prefix="vintages-"
       columns={[
-        { id: 'cohort', head: 'Booked in', isName: true, cell: ({ cohort }) => cohort },
-        { id: 'n', head: 'Accounts', isFigure: true, cell: ({ n }) => whole(n) },
+        { head: 'Booked in', cell: ({ cohort }) => cohort },
+        { head: 'Accounts', figure: ({ n }) => whole(n) },
         {
-          id: 'months',
           head: 'Observed for',
-          isFigure: true,
-          cell: (one) => (lastMonth(one) < 0 ? NONE : counted(lastMonth(one), 'month')),
+          figure: (one) => (lastMonth(one) < 0 ? NONE : counted(lastMonth(one), 'month')),
         },
+        { head: 'By so many', figure: (one) => whole(at(one.observed, one)) },
+        { head: 'Bad by then', figure: (one) => percent(at(one.values, one)) },
         {
-          id: 'by',
-          head: 'By so many',
-          isFigure: true,
-          cell: (one) => whole(at(one.observed, one)),
-        },
-        {
-          id: 'bad',
-          head: 'Bad by then',
-          isFigure: true,
-          cell: (one) => percent(at(one.values, one)),
-        },
-        {
-          id: 'interval',
           head: '95 percent interval',
-          isFigure: true,
-          cell: (one) => between(at(one.low, one), at(one.high, one), percent),
+          figure: (one) => between(at(one.low, one), at(one.high, one), percent),
         },
       ]}
     />

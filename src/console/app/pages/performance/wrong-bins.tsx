@@ -45,25 +45,17 @@ export function WrongBins({ found, featureName }: Found) {
         rowKey={(one) => `${one.name} ${cellText(one)}`}
         prefix="bins-"
         columns={[
-          { id: 'name', head: 'Feature', isName: true, cell: ({ name }) => featureName(name) },
-          { id: 'bin', head: 'Values', cell: cellText },
-          { id: 'points', head: 'Points', isFigure: true, cell: ({ points }) => number(points) },
-          { id: 'n', head: 'Applicants', isFigure: true, cell: ({ n }) => whole(n) },
+          { head: 'Feature', cell: ({ name }) => featureName(name) },
+          { head: 'Values', cell: cellText },
+          { head: 'Points', figure: ({ points }) => number(points) },
+          { head: 'Applicants', figure: ({ n }) => whole(n) },
           {
-            id: 'rate',
             head: 'Bad rate (interval)',
-            isFigure: true,
-            cell: (one) =>
+            figure: (one) =>
               `${percent(one.bad_rate)} (${between(one.bad_rate_low, one.bad_rate_high, percent)})`,
           },
+          { head: 'Deviations', figure: ({ beyond }) => signed(beyond) },
           {
-            id: 'z',
-            head: 'Deviations',
-            isFigure: true,
-            cell: ({ beyond }) => signed(beyond),
-          },
-          {
-            id: 'word',
             head: 'Bads',
             cell: ({ beyond }) =>
               Math.abs(beyond) > STRIKING_Z ? (
@@ -107,20 +99,16 @@ function Inversions({ found, featureName }: Found) {
         rowKey={({ name, better, worse }) => `${name} ${better.points} ${worse.points}`}
         prefix="order-"
         columns={[
-          { id: 'name', head: 'Feature', isName: true, cell: ({ name }) => featureName(name) },
+          { head: 'Feature', cell: ({ name }) => featureName(name) },
           {
-            id: 'better',
             head: 'Better points (bad rate)',
-            isFigure: true,
-            cell: ({ better }) => `${number(better.points)} (${percent(better.bad_rate)})`,
+            figure: ({ better }) => `${number(better.points)} (${percent(better.bad_rate)})`,
           },
           {
-            id: 'worse',
             head: 'Worse points (bad rate)',
-            isFigure: true,
-            cell: ({ worse }) => `${number(worse.points)} (${percent(worse.bad_rate)})`,
+            figure: ({ worse }) => `${number(worse.points)} (${percent(worse.bad_rate)})`,
           },
-          { id: 'p', head: 'p', isFigure: true, cell: ({ p_value: p }) => index(p) },
+          { head: 'p', figure: ({ p_value: p }) => index(p) },
         ]}
       />
     </>

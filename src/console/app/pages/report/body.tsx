@@ -99,21 +99,12 @@ function Stability({ report, featureName }: ReportProps) {
         rowKey={({ name }) => name}
         prefix="features-"
         columns={[
-          { id: 'name', head: 'Feature', isName: true, cell: ({ name }) => featureName(name) },
-          {
-            id: 'verdict',
-            head: 'Verdict',
-            cell: ({ verdict }) => <VerdictLight verdict={verdict} />,
-          },
-          { id: 'psi', head: 'PSI', isFigure: true, cell: (one) => index(one.csi_psi) },
-          { id: 'chance', head: 'By chance', isFigure: true, cell: (one) => index(one.cv_95) },
-          { id: 'points', head: 'Points', isFigure: true, cell: (one) => signed(one.csi_points) },
-          {
-            id: 'unusual',
-            head: 'Missing',
-            isFigure: true,
-            cell: (one) => percent(unusualShare(one)),
-          },
+          { head: 'Feature', cell: ({ name }) => featureName(name) },
+          { head: 'Verdict', cell: ({ verdict }) => <VerdictLight verdict={verdict} /> },
+          { head: 'PSI', figure: (one) => index(one.csi_psi) },
+          { head: 'By chance', figure: (one) => index(one.cv_95) },
+          { head: 'Points', figure: (one) => signed(one.csi_points) },
+          { head: 'Missing', figure: (one) => percent(unusualShare(one)) },
         ]}
       />
     </Panel>
@@ -147,24 +138,15 @@ function Performance({ report: { performance: found } }: ReportProps) {
           rowKey={({ challenger_id: id }) => id}
           prefix="paired-"
           columns={[
+            { head: 'Challenger', cell: (one) => modelName(one.model_id) },
+            { head: 'Applicants', figure: ({ n }) => whole(n) },
             {
-              id: 'name',
-              head: 'Challenger',
-              isName: true,
-              cell: (one) => modelName(one.model_id),
-            },
-            { id: 'n', head: 'Applicants', isFigure: true, cell: ({ n }) => whole(n) },
-            {
-              id: 'auc',
               head: 'AUC, champion’s',
-              isFigure: true,
-              cell: (one) => `${power(one.auc)}, ${power(one.champion_auc)}`,
+              figure: (one) => `${power(one.auc)}, ${power(one.champion_auc)}`,
             },
             {
-              id: 'difference',
               head: 'Difference',
-              isFigure: true,
-              cell: (one) =>
+              figure: (one) =>
                 `${signed(one.auc_difference, power)} (${between(one.auc_difference_low, one.auc_difference_high, power)})`,
             },
           ]}
@@ -194,10 +176,10 @@ function CutOff({ report: { cutoff, cutoffs } }: { report: Report }) {
           rowKey={({ grade }) => grade ?? ''}
           prefix="grades-"
           columns={[
-            { id: 'grade', head: 'Grade', isName: true, cell: ({ grade }) => grade ?? 'none' },
-            { id: 'n', head: 'Applicants', isFigure: true, cell: ({ n }) => whole(n) },
-            { id: 'share', head: 'Share', isFigure: true, cell: (one) => percent(one.share) },
-            { id: 'pd', head: 'Mean PD', isFigure: true, cell: (one) => percent(one.mean_pd) },
+            { head: 'Grade', cell: ({ grade }) => grade ?? 'none' },
+            { head: 'Applicants', figure: ({ n }) => whole(n) },
+            { head: 'Share', figure: (one) => percent(one.share) },
+            { head: 'Mean PD', figure: (one) => percent(one.mean_pd) },
           ]}
         />
       )}
@@ -217,9 +199,9 @@ function Changes({ report: { changes } }: { report: Report }) {
           rowKey={({ at, action }) => `${at} ${action}`}
           prefix="changes-"
           columns={[
-            { id: 'at', head: 'When', isName: true, cell: ({ at }) => when(at) },
-            { id: 'what', head: 'Change', cell: ({ action }) => sentence(didAlone(action)) },
-            { id: 'why', head: 'Reason', cell: ({ reason }) => <bdi>{reason ?? NONE}</bdi> },
+            { head: 'When', cell: ({ at }) => when(at) },
+            { head: 'Change', cell: ({ action }) => sentence(didAlone(action)) },
+            { head: 'Reason', cell: ({ reason }) => <bdi>{reason ?? NONE}</bdi> },
           ]}
         />
       )}

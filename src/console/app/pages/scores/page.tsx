@@ -169,7 +169,6 @@ function makeColumns(byId: ReturnType<typeof useDeploymentById>): readonly Colum
     {
       id: 'reference',
       head: 'Reference',
-      isName: true,
       cell: ({ reference, request_id: request, record_index: record }) => (
         <div className="names">
           <Link to={`/scores/${request}/${record}` as string}>
@@ -210,17 +209,10 @@ function makeColumns(byId: ReturnType<typeof useDeploymentById>): readonly Colum
     {
       id: 'score',
       head: 'Score',
-      isFigure: true,
-      cell: ({ score }) => number(score),
+      figure: ({ score }) => number(score),
       value: ({ score }) => score,
     },
-    { id: 'grade', head: 'Grade', cell: ({ risk_grade: grade }) => grade ?? NONE },
-    {
-      id: 'pd',
-      head: 'PD',
-      isFigure: true,
-      cell: ({ pd }) => percent(pd),
-      value: ({ pd }) => pd,
-    },
+    { head: 'Grade', cell: ({ risk_grade: grade }) => grade ?? NONE },
+    { id: 'pd', head: 'PD', figure: ({ pd }) => percent(pd), value: ({ pd }) => pd },
   ]
 }

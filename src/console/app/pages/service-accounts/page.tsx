@@ -118,29 +118,13 @@ function makeColumns(
     {
       id: 'name',
       head: 'Name',
-      isName: true,
       cell: (account) => <CredentialName {...account} />,
       value: ({ name }) => name.toLowerCase(),
       text: ({ name, prefix, role }) => `${name} ${prefix} ${ROLE_NAMES[role]}`,
     },
-    {
-      id: 'role',
-      head: 'Role',
-      cell: ({ role }) => ROLE_NAMES[role],
-      value: ({ role }) => ROLE_NAMES[role],
-    },
-    {
-      id: 'ends',
-      head: 'Ends',
-      cell: ({ expires_at: at }) => <When at={at} />,
-      value: ({ expires_at: at }) => at,
-    },
-    {
-      id: 'used',
-      head: 'Last used',
-      cell: ({ last_used_at: at }) => <When at={at} />,
-      value: ({ last_used_at: at }) => at,
-    },
+    { id: 'role', head: 'Role', value: ({ role }) => ROLE_NAMES[role] },
+    { id: 'ends', head: 'Ends', when: ({ expires_at: at }) => at },
+    { id: 'used', head: 'Last used', when: ({ last_used_at: at }) => at },
     {
       id: 'made',
       head: 'Created',
@@ -156,7 +140,6 @@ function makeColumns(
       ? []
       : [
           {
-            id: 'change',
             head: 'Change',
             cell: (account: Account) => (
               <div className="row-actions">

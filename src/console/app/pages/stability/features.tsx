@@ -23,26 +23,18 @@ export function Features({
     {
       id: 'name',
       head: 'Feature',
-      isName: true,
-      cell: ({ name }) => featureName(name),
       value: ({ name }) => featureName(name),
       text: ({ name }) => `${featureName(name)} ${name}`,
     },
-    {
-      id: 'verdict',
-      head: 'Verdict',
-      cell: ({ verdict }) => <VerdictLight verdict={verdict} />,
-    },
+    { head: 'Verdict', cell: ({ verdict }) => <VerdictLight verdict={verdict} /> },
     {
       id: 'psi',
       head: 'PSI',
-      isFigure: true,
-      cell: ({ csi_psi }) => index(csi_psi),
+      figure: ({ csi_psi }) => index(csi_psi),
       value: ({ csi_psi }) => csi_psi,
     },
-    { id: 'chance', head: 'By chance up to', isFigure: true, cell: ({ cv_95 }) => index(cv_95) },
+    { head: 'By chance up to', figure: ({ cv_95 }) => index(cv_95) },
     {
-      id: 'since',
       head: 'Since',
       cell: ({ name, verdict }) => {
         const since = isShift(verdict) ? featureSince(points, name) : null
@@ -52,15 +44,13 @@ export function Features({
     {
       id: 'points',
       head: 'Points moved',
-      isFigure: true,
-      cell: ({ csi_points }) => signed(csi_points),
+      figure: ({ csi_points }) => signed(csi_points),
       value: ({ csi_points }) => csi_points,
     },
     {
       id: 'unusual',
       head: 'Missing or in no bin',
-      isFigure: true,
-      cell: (feature) => percent(unusualShare(feature)),
+      figure: (feature) => percent(unusualShare(feature)),
       value: unusualShare,
     },
   ]
@@ -77,29 +67,17 @@ export function Features({
 
 function Cells({ feature, featureName }: { feature: Feature; featureName: FeatureName }) {
   const columns: Column<Cell>[] = [
-    { id: 'bin', head: 'Values', isName: true, cell: cellText },
-    { id: 'points', head: 'Points', isFigure: true, cell: ({ points }) => number(points) },
+    { head: 'Values', cell: cellText },
+    { head: 'Points', figure: ({ points }) => number(points) },
+    { head: 'In the sample', figure: ({ expected_share }) => percent(expected_share) },
+    { head: 'This period', figure: ({ actual_share }) => percent(actual_share) },
     {
-      id: 'expected',
-      head: 'In the sample',
-      isFigure: true,
-      cell: ({ expected_share }) => percent(expected_share),
-    },
-    {
-      id: 'actual',
-      head: 'This period',
-      isFigure: true,
-      cell: ({ actual_share }) => percent(actual_share),
-    },
-    {
-      id: 'difference',
       head: 'Difference',
-      isFigure: true,
-      cell: ({ actual_share: actual, expected_share: expected }) =>
+      figure: ({ actual_share: actual, expected_share: expected }) =>
         actual === null || expected === null ? NONE : signed(actual - expected, percent),
     },
-    { id: 'n', head: 'Applicants', isFigure: true, cell: ({ actual }) => whole(actual) },
-    { id: 'psi', head: 'Part of the PSI', isFigure: true, cell: ({ psi }) => index(psi) },
+    { head: 'Applicants', figure: ({ actual }) => whole(actual) },
+    { head: 'Part of the PSI', figure: ({ psi }) => index(psi) },
   ]
   return (
     <DataTable

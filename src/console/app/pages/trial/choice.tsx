@@ -19,9 +19,7 @@ export default function TrialChoicePage() {
             empty={<Empty title="Nothing is deployed yet" />}
             columns={[
               {
-                id: 'name',
                 head: 'Deployment',
-                isName: true,
                 cell: ({ name, slug }) => (
                   <Link to={`/deployments/${slug}/try` as string}>
                     <bdi>{name}</bdi>
@@ -30,12 +28,11 @@ export default function TrialChoicePage() {
                 text: ({ name, slug }) => `${name} ${slug}`,
               },
               {
-                id: 'environment',
                 head: 'Environment',
                 cell: ({ environment }) => <EnvironmentBadge name={environment} />,
                 text: ({ environment }) => environment,
               },
-              { id: 'version', head: 'Version', cell: (one) => one.champion_model.version },
+              { head: 'Version', cell: (one) => one.champion_model.version },
             ]}
           />
         )}

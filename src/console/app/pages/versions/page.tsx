@@ -125,27 +125,23 @@ function Report({ compared, spec, otherSpec, featureName }: ReportProps) {
         )}
         columns={[
           {
-            id: 'name',
             head: 'Feature',
-            isName: true,
             cell: ({ name }) => featureName(name),
             text: ({ name }) => featureName(name),
           },
           {
             id: 'mean',
             head: 'Mean points change by',
-            isFigure: true,
-            cell: (one) => signed(one.mean_difference),
+            figure: (one) => signed(one.mean_difference),
             value: effect,
           },
           {
             id: 'changed',
             head: 'With other points',
-            isFigure: true,
-            cell: (one) => `${whole(one.changed)} (${percent(one.changed_share)})`,
+            figure: (one) => `${whole(one.changed)} (${percent(one.changed_share)})`,
             value: (one) => one.changed,
           },
-          { id: 'in', head: 'In the cards', cell: presence },
+          { head: 'In the cards', cell: presence },
         ]}
       />
     </Panel>

@@ -66,7 +66,6 @@ function makeColumns(again: ((id: string) => void) | null): readonly Column<Deli
     {
       id: 'event',
       head: 'Event',
-      isName: true,
       cell: ({ type, event_id: event }) => (
         <div className="names">
           {type}
@@ -81,9 +80,8 @@ function makeColumns(again: ((id: string) => void) | null): readonly Column<Deli
       cell: ({ state }) => <Badge kind={KINDS[state]}>{state}</Badge>,
       value: ({ state }) => state,
     },
-    { id: 'attempts', head: 'Attempts', isFigure: true, cell: ({ attempts }) => attempts },
+    { head: 'Attempts', figure: ({ attempts }) => attempts },
     {
-      id: 'last',
       head: 'Last attempt',
       cell: ({ last_attempt_at: at, last_error: error }) => (
         <div className="names">
@@ -93,22 +91,15 @@ function makeColumns(again: ((id: string) => void) | null): readonly Column<Deli
       ),
     },
     {
-      id: 'next',
       head: 'Next attempt',
       cell: ({ next_attempt_at: at }) =>
         at === null ? <span className="muted">none</span> : <When at={at} />,
     },
-    {
-      id: 'created',
-      head: 'Created',
-      cell: ({ created_at: at }) => <When at={at} />,
-      value: ({ created_at: at }) => at,
-    },
+    { id: 'created', head: 'Created', when: ({ created_at: at }) => at },
     ...(again === null
       ? []
       : [
           {
-            id: 'again',
             head: 'Replay',
             cell: ({ id, type, event_id: event }: Delivery) => (
               <RowButton name={`Send again: ${type} ${event}`} onClick={() => again(id)}>

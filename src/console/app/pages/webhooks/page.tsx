@@ -7,7 +7,6 @@ import { audits, manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Form } from '../../ui/dialog.tsx'
-import { When } from '../../ui/facts.tsx'
 import { useFields } from '../../ui/fields.tsx'
 import { Page } from '../../ui/page.tsx'
 import { SecretDialog } from '../../ui/secret.tsx'
@@ -21,7 +20,6 @@ const COLUMNS: readonly Column<Schemas['Webhook']>[] = [
   {
     id: 'address',
     head: 'Address',
-    isName: true,
     cell: ({ id, url, description }) => (
       <div className="names">
         <Link to={`/webhooks/${id}` as string}>{url}</Link>
@@ -31,14 +29,9 @@ const COLUMNS: readonly Column<Schemas['Webhook']>[] = [
     value: ({ url }) => url,
     text: ({ url, description }) => `${url} ${description ?? ''}`,
   },
-  { id: 'events', head: 'Sends', cell: ({ types }) => eventsText(types) },
-  { id: 'state', head: 'State', cell: (webhook) => <WebhookState webhook={webhook} /> },
-  {
-    id: 'created',
-    head: 'Created',
-    cell: ({ created_at: at }) => <When at={at} />,
-    value: ({ created_at: at }) => at,
-  },
+  { head: 'Sends', cell: ({ types }) => eventsText(types) },
+  { head: 'State', cell: (webhook) => <WebhookState webhook={webhook} /> },
+  { id: 'created', head: 'Created', when: ({ created_at: at }) => at },
 ]
 
 /** Addresses that the service tells what happens. */
