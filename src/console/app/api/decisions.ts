@@ -1,28 +1,20 @@
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData } from '@tanstack/react-query'
 import type { Period } from '../ui/complete-period.ts'
-import { api, readData } from './client.ts'
+import { read, useAnswer } from './client.ts'
 import type { Schemas } from './types.ts'
+
+const CUTOFFS = '/v1/deployments/{slug}/cutoffs'
 
 /**
  * Returns what cut-offs would approve, with bands and grades; without any, bands and grades alone.
  */
-export function useCutoffs(slug: string, period: Period, cutoffs: readonly number[] = []) {
-  return useQuery({
-    queryKey: ['/v1/deployments/{slug}/cutoffs', slug, period, cutoffs],
-    queryFn: ({ signal }) => readCutoffs(slug, period, cutoffs, signal),
-    placeholderData: (before) => before,
-  })
+export function useCutoffs(slug: string, period: Period, cutoff: number[] = []) {
+  const params = { path: { slug }, query: { ...period, cutoff } }
+  return useAnswer(CUTOFFS, params, { placeholderData: keepPreviousData })
 }
 
-export function readCutoffs(
-  slug: string,
-  period: Period,
-  cutoffs: readonly number[],
-  signal: AbortSignal,
-): Promise<Schemas['Cutoffs']> {
-  const query = { ...period, ...(cutoffs.length > 0 && { cutoff: [...cutoffs] }) }
-  const params = { path: { slug }, query }
-  return readData(api.GET('/v1/deployments/{slug}/cutoffs', { params, signal }))
+export function readCutoffs(slug: string, period: Period, cutoff: number[], signal: AbortSignal) {
+  return read(CUTOFFS, { path: { slug }, query: { ...period, cutoff } }, signal)
 }
 
 /** The lower end of the band with the median score, as a first cut-off; null without scores. */
@@ -35,22 +27,20 @@ export function medianBand({ bands, n }: Schemas['Cutoffs']): number | null {
   return null
 }
 
-export type SwapQuery = Readonly<{
-  challenger_id: string
-  cutoff?: number
-  rule?: Schemas['SwapRule']
-  challenger_cutoff?: number
-}>
-
-/** Whom a challenger would decide differently; nothing is asked without a query. */
-export function useSwapSet(slug: string, query: SwapQuery | null, period: Period) {
-  return useQuery({
-    queryKey: ['/v1/deployments/{slug}/swap-set', slug, query, period],
-    queryFn: ({ signal }) => {
-      const params = { path: { slug }, query: { challenger_id: '', ...query, ...period } }
-      return readData(api.GET('/v1/deployments/{slug}/swap-set', { params, signal }))
-    },
-    enabled: query !== null,
-    placeholderData: (before) => before,
-  })
+/** Whom a challenger would decide differently; without a cut-off, nothing is asked. */
+export function useSwapSet(
+  slug: string,
+  query: Period & {
+    challenger_id: string
+    cutoff: number | null
+    rule: Schemas['SwapRule']
+    challenger_cutoff?: number
+  },
+) {
+  const { cutoff, ...rest } = query
+  return useAnswer(
+    '/v1/deployments/{slug}/swap-set',
+    { path: { slug }, query: { ...rest, cutoff: cutoff ?? undefined } },
+    { enabled: cutoff !== null, placeholderData: keepPreviousData },
+  )
 }

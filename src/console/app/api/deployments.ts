@@ -1,8 +1,8 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { keepPreviousData } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { withVersion } from '../ui/names.ts'
-import { api, readData } from './client.ts'
+import { useAnswer } from './client.ts'
 import { queries } from './state.ts'
 import type { Schemas } from './types.ts'
 
@@ -25,12 +25,8 @@ export function useSlug(): string {
 }
 
 export function useDeployment(slug: string) {
-  return useQuery({
-    queryKey: ['/v1/deployments/{slug}', slug],
-    queryFn: ({ signal }) =>
-      readData(api.GET('/v1/deployments/{slug}', { params: { path: { slug } }, signal })),
-    refetchInterval: REFRESH_MS,
-  })
+  const refresh = { refetchInterval: REFRESH_MS }
+  return useAnswer('/v1/deployments/{slug}', { path: { slug } }, refresh)
 }
 
 /** Asks again for all that a change alters, when somebody else has changed the deployment. */
@@ -50,22 +46,14 @@ export function useFreshChanges({ data }: { data: Deployment | undefined }): voi
  *
  * @param isKept whether the former model is shown until another has been loaded
  */
-export function useModel(id: string | undefined, isKept = false) {
-  return useQuery({
-    queryKey: ['/v1/models/{id}', id],
-    queryFn: ({ signal }) =>
-      readData(api.GET('/v1/models/{id}', { params: { path: { id: id ?? '' } }, signal })),
-    enabled: id !== undefined,
-    ...(isKept && { placeholderData: keepPreviousData }),
-  })
+export function useModel(id = '', isKept = false) {
+  const kept = isKept && { placeholderData: keepPreviousData }
+  return useAnswer('/v1/models/{id}', { path: { id } }, { enabled: id !== '', ...kept })
 }
 
 /** All models of the team, with names and versions. */
 export function useModels() {
-  return useQuery({
-    queryKey: ['/v1/models'],
-    queryFn: async ({ signal }) => (await readData(api.GET('/v1/models', { signal }))).models,
-  })
+  return useAnswer('/v1/models', {}, { select: ({ models }) => models })
 }
 
 /** Names of models by their ids. */

@@ -1,6 +1,5 @@
-import { useQuery } from '@tanstack/react-query'
 import { VERDICT_WORDS } from '../ui/light.tsx'
-import { api, readData } from './client.ts'
+import { useAnswer } from './client.ts'
 import type { Schemas } from './types.ts'
 
 type Change = Schemas['HistoryChange']
@@ -12,13 +11,8 @@ export interface Mark {
 }
 
 export function useHistory(slug: string) {
-  return useQuery({
-    queryKey: ['/v1/deployments/{slug}/history', slug],
-    queryFn: async ({ signal }) => {
-      const params = { path: { slug } }
-      return (await readData(api.GET('/v1/deployments/{slug}/history', { params, signal }))).changes
-    },
-  })
+  const params = { path: { slug } }
+  return useAnswer('/v1/deployments/{slug}/history', params, { select: ({ changes }) => changes })
 }
 
 /** Promotions and rollbacks within a time: they move curves, other changes seldom do. */

@@ -1,16 +1,11 @@
-import { useQuery } from '@tanstack/react-query'
-import { api, readData } from './client.ts'
+import { useAnswer } from './client.ts'
 import { audits } from './roles.ts'
 import { useUser } from './state.ts'
 
 /** The people of the team, for roles that may see them. */
 export function useMembers() {
   const { role } = useUser()
-  return useQuery({
-    queryKey: ['/v1/members'],
-    queryFn: async ({ signal }) => (await readData(api.GET('/v1/members', { signal }))).members,
-    enabled: audits(role),
-  })
+  return useAnswer('/v1/members', {}, { enabled: audits(role), select: ({ members }) => members })
 }
 
 /** Addresses of members by their ids, for roles that may see members; else the ids. */

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { withVersion } from '../ui/names.ts'
-import { api, readData } from './client.ts'
+import { read } from './client.ts'
 import { audits } from './roles.ts'
 import { useUser } from './state.ts'
 
@@ -26,30 +26,21 @@ export function useNames(): Names {
 }
 
 async function readNames(isAuditor: boolean, signal: AbortSignal): Promise<Names> {
-  const members = isAuditor
-    ? [
-        readData(api.GET('/v1/members', { signal })).then(({ members: found }) =>
-          found.map(({ id, email }) => [id, email] as const),
-        ),
-        readData(api.GET('/v1/service-accounts', { signal })).then(({ service_accounts: all }) =>
-          all.map(({ id, name }) => [id, name] as const),
-        ),
-        readData(api.GET('/v1/webhooks', { signal })).then(({ webhooks }) =>
-          webhooks.map(({ id, url }) => [id, url] as const),
-        ),
-      ]
-    : []
-  const lists = await Promise.all([
-    ...members,
-    readData(api.GET('/v1/models', { signal })).then(({ models }) =>
-      models.map(({ id, name, version }) => [id, withVersion(name, version)] as const),
-    ),
-    readData(api.GET('/v1/deployments', { signal })).then(({ deployments }) =>
-      deployments.map(({ id, name }) => [id, name] as const),
-    ),
-    readData(api.GET('/v1/keys', { signal })).then(({ keys }) =>
-      keys.map(({ id, name }) => [id, name] as const),
+  const [{ models }, { deployments }, { keys }, members, accounts, hooks] = await Promise.all([
+    read('/v1/models', {}, signal),
+    read('/v1/deployments', {}, signal),
+    read('/v1/keys', {}, signal),
+    isAuditor ? read('/v1/members', {}, signal) : { members: [] },
+    isAuditor ? read('/v1/service-accounts', {}, signal) : { service_accounts: [] },
+    isAuditor ? read('/v1/webhooks', {}, signal) : { webhooks: [] },
+  ])
+  return new Map([
+    ...NO_NAMES,
+    ...members.members.map(({ id, email }) => [id, email] as const),
+    ...hooks.webhooks.map(({ id, url }) => [id, url] as const),
+    ...models.map(({ id, name, version }) => [id, withVersion(name, version)] as const),
+    ...[...accounts.service_accounts, ...deployments, ...keys].map(
+      ({ id, name }) => [id, name] as const,
     ),
   ])
-  return new Map([...NO_NAMES, ...lists.flat()])
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { api, readData } from '../../api/client.ts'
+import { read } from '../../api/client.ts'
 import { audits, ROLE_NAMES } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Environment } from '../../api/types.ts'
@@ -151,9 +151,9 @@ export default function AccessReviewPage() {
 
 async function readAccess(signal: AbortSignal): Promise<readonly Access[]> {
   const [{ members }, { service_accounts: accounts }, { keys }] = await Promise.all([
-    readData(api.GET('/v1/members', { signal })),
-    readData(api.GET('/v1/service-accounts', { signal })),
-    readData(api.GET('/v1/keys', { signal })),
+    read('/v1/members', {}, signal),
+    read('/v1/service-accounts', {}, signal),
+    read('/v1/keys', {}, signal),
   ])
   return [
     ...members.map((one) => ({

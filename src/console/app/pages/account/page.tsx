@@ -1,7 +1,7 @@
 import { PasswordInput } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { api, useAnswer } from '../../api/client.ts'
 import { ROLE_MEANINGS, ROLE_NAMES } from '../../api/roles.ts'
 import { signOut } from '../../api/session.ts'
 import { useUser } from '../../api/state.ts'
@@ -24,10 +24,7 @@ const PATH = '/api/auth/sessions'
 export default function AccountPage() {
   const { userId, role } = useUser()
   const [ending, setEnding] = useState<OwnSession | 'all' | null>(null)
-  const sessions = useQuery({
-    queryKey: [PATH],
-    queryFn: async ({ signal }) => (await readData(api.GET(PATH, { signal }))).sessions,
-  })
+  const sessions = useAnswer(PATH, {}, { select: (found) => found.sessions })
   const end = (id: string) => api.DELETE('/api/auth/sessions/{id}', { params: { path: { id } } })
   const others = sessions.data?.filter(({ is_current: isCurrent }) => !isCurrent) ?? []
   const endAll = async () => {

@@ -1,6 +1,6 @@
 import { Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
-import { readRecords } from '../../api/audit.ts'
+import { read } from '../../api/client.ts'
 import { useNames } from '../../api/names.ts'
 import { audits } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
@@ -23,7 +23,7 @@ export default function AuditPage() {
   const filter = readFilter(search, inPath)
   const parameters = new URLSearchParams(filter).toString()
   const list = usePages([PATH, filter], (page, signal) =>
-    readRecords({ ...filter, ...page }, signal),
+    read(PATH, { query: { ...filter, ...page } }, signal),
   )
   if (!audits(role)) {
     return (

@@ -1,6 +1,5 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { readRecords } from '../../api/audit.ts'
+import { useAnswer } from '../../api/client.ts'
 import { type Names, useNames } from '../../api/names.ts'
 import { When } from '../../ui/facts.tsx'
 import { Badge, Panel } from '../../ui/page.tsx'
@@ -12,10 +11,7 @@ const NEWEST = 5
 /** The latest changes of one object. */
 export function AuditTrail({ subject }: { subject: string }) {
   const query = { subject, limit: NEWEST }
-  const records = useQuery({
-    queryKey: ['/v1/audit-log', query],
-    queryFn: async ({ signal }) => (await readRecords(query, signal)).records,
-  })
+  const records = useAnswer('/v1/audit-log', { query }, { select: (found) => found.records })
   return (
     <Panel
       title="Changes"

@@ -157,7 +157,7 @@ function Running({ id, mayCancel }: { id: string; mayCancel: boolean }) {
   const client = useQueryClient()
   const cancel = useMutation({
     mutationFn: () => readData(api.POST('/v1/jobs/{id}/cancel', { params: { path: { id } } })),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['/v1/jobs/{id}', id] }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['/v1/jobs/{id}'] }),
   })
   return (
     <Loaded of={job}>

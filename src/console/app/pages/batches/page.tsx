@@ -1,6 +1,6 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { api, readData } from '../../api/client.ts'
+import { api, useAnswer } from '../../api/client.ts'
 import { useDeploymentById } from '../../api/deployed.ts'
 import { isOpen } from '../../api/jobs.ts'
 import { audits, deploys } from '../../api/roles.ts'
@@ -53,11 +53,14 @@ export default function BatchesPage() {
 }
 
 function Files({ maySend }: { maySend: boolean }) {
-  const batches = useQuery({
-    queryKey: [PATH],
-    queryFn: async ({ signal }) => (await readData(api.GET(PATH, { signal }))).batches,
-    refetchInterval: ({ state }) => (state.data?.some(isOpen) ? POLL_MS : false),
-  })
+  const batches = useAnswer(
+    PATH,
+    {},
+    {
+      select: (found) => found.batches,
+      refetchInterval: ({ state }) => (state.data?.batches.some(isOpen) ? POLL_MS : false),
+    },
+  )
   const byId = useDeploymentById()
   const client = useQueryClient()
   const cancel = useMutation({

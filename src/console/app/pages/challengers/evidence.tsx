@@ -30,12 +30,11 @@ export function ChallengerEvidence({
   const name = useModelNames()(modelId)
   const definitions = useDefinitions()
   const definition = definitions.data?.[0]
-  const performance = usePerformance({ slug, definition: definition?.id })
+  const performance = usePerformance(slug, definition?.id)
   const deployment = useDeployment(slug)
   const bands = useCutoffs(slug, {})
   const cutoff = deployment.data?.cutoff ?? (bands.data ? medianBand(bands.data) : null)
-  const query = cutoff === null ? null : { challenger_id: challengerId, cutoff, rule: EQUAL }
-  const swap = useSwapSet(slug, query, {})
+  const swap = useSwapSet(slug, { challenger_id: challengerId, cutoff, rule: EQUAL })
   const error = definitions.error ?? performance.error ?? swap.error ?? bands.error
   const isKnown = definitions.data?.length === 0 || performance.data !== undefined
   const found = performance.data?.verdicts.challengers.find(

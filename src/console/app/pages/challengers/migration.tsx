@@ -1,5 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
-import { api, readData } from '../../api/client.ts'
+import { useAnswer } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import type { Period } from '../../ui/complete-period.ts'
 import { percent, sampleSize, whole } from '../../ui/figures.ts'
@@ -17,13 +16,8 @@ export function Migration({
   challengerId: string
   period: Period
 }) {
-  const asked = useQuery({
-    queryKey: ['/v1/deployments/{slug}/migration', slug, challengerId, period],
-    queryFn: ({ signal }) => {
-      const params = { path: { slug }, query: { challenger_id: challengerId, ...period } }
-      return readData(api.GET('/v1/deployments/{slug}/migration', { params, signal }))
-    },
-  })
+  const query = { challenger_id: challengerId, ...period }
+  const asked = useAnswer('/v1/deployments/{slug}/migration', { path: { slug }, query })
   return (
     <Panel title="Migration of grades">
       <Loaded of={asked}>

@@ -1,7 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { api, readData } from '../../api/client.ts'
+import { useAnswer } from '../../api/client.ts'
 import { medianBand, useCutoffs, useSwapSet } from '../../api/decisions.ts'
 import { type Deployment, useModelNames, useSlug } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -52,13 +51,8 @@ function Chosen({ deployment }: { deployment: Deployment }) {
   const modelName = useModelNames()
   const [search, change] = useAddress()
   const period = readPeriod(search, STANDARD)
-  const compared = useQuery({
-    queryKey: ['/v1/deployments/{slug}/stats/models', slug, period],
-    queryFn: ({ signal }) => {
-      const params = { path: { slug }, query: period }
-      return readData(api.GET('/v1/deployments/{slug}/stats/models', { params, signal }))
-    },
-  })
+  const params = { path: { slug }, query: period }
+  const compared = useAnswer('/v1/deployments/{slug}/stats/models', params)
   return (
     <Loaded of={compared}>
       {({ challengers }) => {
@@ -129,16 +123,13 @@ function Swaps({ deployment, chosen }: { deployment: Deployment; chosen: Choosab
   const cutoff = typed ?? deployment.cutoff ?? (bands.data ? medianBand(bands.data) : null)
   const rule = RULES.find(({ value }) => value === search['rule'])?.value ?? 'same_approval_rate'
   const own = readNumber(search['own'] ?? '') ?? cutoff
-  const query =
-    cutoff === null
-      ? null
-      : {
-          challenger_id: chosen.id,
-          cutoff,
-          rule,
-          ...(rule === 'explicit' && own !== null && { challenger_cutoff: own }),
-        }
-  const swap = useSwapSet(slug, query, period)
+  const swap = useSwapSet(slug, {
+    ...period,
+    challenger_id: chosen.id,
+    cutoff,
+    rule,
+    ...(rule === 'explicit' && own !== null && { challenger_cutoff: own }),
+  })
   return (
     <Panel title="Swap set">
       <div className="filters">
@@ -165,8 +156,8 @@ function Swaps({ deployment, chosen }: { deployment: Deployment; chosen: Choosab
           />
         )}
       </div>
-      {query === null && bands.data && <p className="muted">No applicants in this period.</p>}
-      {query !== null && (
+      {cutoff === null && bands.data && <p className="muted">No applicants in this period.</p>}
+      {cutoff !== null && (
         <Loaded of={swap}>{(found) => <SwapFigures swap={found} name={name} />}</Loaded>
       )}
     </Panel>

@@ -55,8 +55,7 @@ function Studio({ deployment, champion }: AboutDeployment) {
   const [search] = useAddress()
   const period = readPeriod(search, STANDARD)
   const curve = useCurve(slug, period)
-  const definition = useDefinitions().data?.[0]
-  const performance = usePerformance({ slug, definition: definition?.id })
+  const performance = usePerformance(slug, useDefinitions().data?.[0]?.id)
   return (
     <>
       <div className="filters">

@@ -1,7 +1,7 @@
 import { NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { api, readData } from '../../api/client.ts'
+import { read } from '../../api/client.ts'
 import { useSlug } from '../../api/deployments.ts'
 import { useMarks } from '../../api/history.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -66,8 +66,8 @@ async function lookCloser(slug: string, range: Range, signal: AbortSignal) {
     from: new Date(range.fromMs).toISOString(),
     to: new Date(range.toMs).toISOString(),
   }
-  const init = { params: { path: { slug }, query }, signal }
-  const series = await readData(api.GET('/v1/deployments/{slug}/stats/series', init))
+  const params = { path: { slug }, query }
+  const series = await read('/v1/deployments/{slug}/stats/series', params, signal)
   const [only] = series.points
   if (only === undefined || series.points.length > 1 || series.step === 'minute') {
     return { series, ...range }
@@ -83,9 +83,9 @@ function Scores({ hours }: { hours: number }) {
     queryKey: ['/v1/deployments/{slug}/stats', slug, hours],
     queryFn: async ({ signal }) => {
       const from = computeStart(hours)
-      const recent = { params: { path: { slug }, query: { from, recent: RECENT } }, signal }
+      const recent = { path: { slug }, query: { from, recent: RECENT } }
       const [stats, look] = await Promise.all([
-        readData(api.GET('/v1/deployments/{slug}/stats', recent)),
+        read('/v1/deployments/{slug}/stats', recent, signal),
         lookCloser(slug, { fromMs: Date.parse(from), toMs: Date.now() }, signal),
       ])
       return { stats, ...look }

@@ -1,7 +1,7 @@
 import { Button, Textarea } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { api, useAnswer } from '../../api/client.ts'
 import { DEPLOYMENT_CHANGES, useModel, useModelNames } from '../../api/deployments.ts'
 import { useMemberNames } from '../../api/members.ts'
 import { manages } from '../../api/roles.ts'
@@ -32,11 +32,7 @@ export function ApprovalDialog({
   const memberName = useMemberNames()
   const [comment, setComment] = useState('')
   const { id } = request
-  const detail = useQuery({
-    queryKey: ['/v1/change-requests/{id}', id],
-    queryFn: ({ signal }) =>
-      readData(api.GET('/v1/change-requests/{id}', { params: { path: { id } }, signal })),
-  })
+  const detail = useAnswer('/v1/change-requests/{id}', { path: { id } })
   const deciding = useMutation({
     mutationFn: (decision: 'approve' | 'decline') => {
       const text = comment.trim()

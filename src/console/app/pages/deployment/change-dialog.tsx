@@ -1,9 +1,8 @@
 import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { readRecords } from '../../api/audit.ts'
-import { api, readData } from '../../api/client.ts'
+import { read, useAnswer } from '../../api/client.ts'
 import { DEPLOYMENT_CHANGES, type Deployment, useModels } from '../../api/deployments.ts'
 import { ApiError } from '../../api/errors.ts'
 import { send } from '../../api/send.ts'
@@ -40,8 +39,7 @@ export function ChangeDialog({
   const set = (more: Partial<Inputs>) => setInputs({ ...inputs, ...more })
   const make = async () => {
     if (plan.request === null) return
-    const path = { slug: present.slug }
-    const now = await readData(api.GET('/v1/deployments/{slug}', { params: { path } }))
+    const now = await read('/v1/deployments/{slug}', { path: { slug: present.slug } })
     if (now.cache_version !== present.cache_version) {
       setPresent(now)
       throw new ApiError('changed', TAKEN_OVER)
@@ -133,16 +131,13 @@ function Effects({ effects }: { effects: readonly Effect[] }) {
 
 /** Shows what the audit log has of a change that was just made. */
 function Receipt({ subject }: { subject: string }) {
-  const newest = useQuery({
-    queryKey: ['/v1/audit-log', subject, 'newest'],
-    queryFn: async ({ signal }) => (await readRecords({ subject, limit: 1 }, signal)).records,
-    staleTime: 0,
-  })
+  const query = { subject, limit: 1 }
+  const newest = useAnswer('/v1/audit-log', { query }, { staleTime: 0 })
   return (
     <>
       <h3>Record in the audit log</h3>
       <Loaded of={newest}>
-        {(records) => (
+        {({ records }) => (
           <>
             <AuditRecords records={records} isOfOne />
             <code>{records[0]?.id}</code>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { api, readData } from '../../api/client.ts'
+import { read } from '../../api/client.ts'
 import { type Deployment, useModelNames } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
@@ -16,7 +16,7 @@ export function Models({ deployment, hours }: { deployment: Deployment; hours: n
     queryKey: ['/v1/deployments/{slug}/stats/models', slug, hours, version],
     queryFn: ({ signal }) => {
       const params = { path: { slug }, query: { from: computeStart(hours) } }
-      return readData(api.GET('/v1/deployments/{slug}/stats/models', { params, signal }))
+      return read('/v1/deployments/{slug}/stats/models', params, signal)
     },
   })
   return (

@@ -1,6 +1,5 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { useAnswer } from '../../api/client.ts'
 import type { Deployment } from '../../api/deployments.ts'
 import { useMemberNames } from '../../api/members.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -20,15 +19,8 @@ const REFRESH_MS = 15_000
 export function WaitingChanges({ deployment: { id } }: { deployment: Deployment }) {
   const [shown, setShown] = useState<ChangeRequest | null>(null)
   const memberName = useMemberNames()
-  const waiting = useQuery({
-    queryKey: ['/v1/change-requests', id],
-    queryFn: async ({ signal }) => {
-      const query = { state: 'waiting', deployment: id } as const
-      return (await readData(api.GET('/v1/change-requests', { params: { query }, signal })))
-        .change_requests
-    },
-    refetchInterval: REFRESH_MS,
-  })
+  const query = { state: 'waiting', deployment: id } as const
+  const waiting = useAnswer('/v1/change-requests', { query }, { refetchInterval: REFRESH_MS })
   const columns: Column<ChangeRequest>[] = [
     { head: 'Change', cell: changeTitle },
     { head: 'What will change', cell: (request) => <Changes request={request} /> },
@@ -43,7 +35,7 @@ export function WaitingChanges({ deployment: { id } }: { deployment: Deployment 
       ),
     },
   ]
-  const rows = waiting.data ?? []
+  const rows = waiting.data?.change_requests ?? []
   return (
     <>
       {waiting.error && <Failure error={waiting.error} retry={() => void waiting.refetch()} />}

@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { useAnswer } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import { LISTED_BINS_MAX } from '../../contract.ts'
 import { useAddress } from '../../ui/address.ts'
@@ -36,15 +36,9 @@ interface ExplanationProps {
 export function ExplanationPanels({ requestId, record, scoredAt, spec }: ExplanationProps) {
   const [{ lang = 'en', cutoff = '' }, change] = useAddress()
   const goal = cutoff === '' ? null : readNumber(cutoff)
-  const loaded = useQuery({
-    queryKey: [PATH, requestId, record, lang, goal],
-    queryFn: ({ signal }) => {
-      const query = { lang, record, ...(goal !== null && { cutoff: goal }) }
-      const params = { path: { request_id: requestId }, query }
-      return readData(api.GET(PATH, { params, signal }))
-    },
-    placeholderData: (before) => before,
-  })
+  const query = { lang, record, cutoff: goal ?? undefined }
+  const params = { path: { request_id: requestId }, query }
+  const loaded = useAnswer(PATH, params, { placeholderData: keepPreviousData })
   const languages = listLanguages(spec)
   const choice = languages.length > 1 && (
     <NativeSelect

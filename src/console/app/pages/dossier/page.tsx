@@ -1,6 +1,5 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { api, readData } from '../../api/client.ts'
+import { useAnswer } from '../../api/client.ts'
 import { useDeploymentById } from '../../api/deployed.ts'
 import { useModel } from '../../api/deployments.ts'
 import { useNames } from '../../api/names.ts'
@@ -27,15 +26,9 @@ export default function DossierPage() {
     record?: string
   }
   const record = Math.max(0, Number.parseInt(index, 10) || 0)
-  const path = { request_id: requestId }
-  const loaded = useQuery({
-    queryKey: ['/v1/scores/{request_id}', requestId, record],
-    queryFn: ({ signal }) => {
-      // Without an index, an empty batch is found, too.
-      const query = record === 0 ? { limit: 1 } : { record }
-      return readData(api.GET('/v1/scores/{request_id}', { params: { path, query }, signal }))
-    },
-  })
+  // Without an index, an empty batch is found, too.
+  const query = record === 0 ? { limit: 1 } : { record }
+  const loaded = useAnswer('/v1/scores/{request_id}', { path: { request_id: requestId }, query })
   const deployment = useDeploymentById()(loaded.data?.deployment_id ?? '')
   const found = loaded.data
   const reference = found?.reference ?? found?.records[0]?.id ?? null

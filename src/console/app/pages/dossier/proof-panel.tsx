@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { api, readData } from '../../api/client.ts'
+import { read } from '../../api/client.ts'
 import { saveFile } from '../../api/send.ts'
 import type { Schemas } from '../../api/types.ts'
 import { whole } from '../../ui/figures.ts'
@@ -44,8 +44,8 @@ async function prove(score: Schemas['LoggedScore'], record: number) {
   const path = { request_id: score.request_id }
   const query = score.is_batch ? { record } : {}
   const [proof, { key }] = await Promise.all([
-    readData(api.GET('/v1/scores/{request_id}/proof', { params: { path, query } })),
-    readData(api.GET('/v1/log/key')),
+    read('/v1/scores/{request_id}/proof', { path, query }),
+    read('/v1/log/key', {}),
   ])
   return { proof, verifierKey: key, checked: await checkProof(proof, key) }
 }

@@ -1,7 +1,6 @@
 import { Button } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { api, readData, useAnswer } from '../../api/client.ts'
 import { useNames } from '../../api/names.ts'
 import { manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
@@ -25,10 +24,7 @@ export default function KeysPage() {
   const { role } = useUser()
   const names = useNames()
   const [request, setRequest] = useState<Request | null>(null)
-  const keys = useQuery({
-    queryKey: [PATH],
-    queryFn: async ({ signal }) => (await readData(api.GET(PATH, { signal }))).keys,
-  })
+  const keys = useAnswer(PATH, {}, { select: (found) => found.keys })
   const mayManage = manages(role)
   const maker = (id: string) => names.get(id) ?? id
   const columns = makeColumns(maker, mayManage ? setRequest : null)

@@ -1,6 +1,6 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { useAnswer } from '../../api/client.ts'
 import { send as sendOrder } from '../../api/send.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Form } from '../../ui/dialog.tsx'
@@ -52,11 +52,11 @@ export function ImportPanel() {
 
 function ImportProgress({ id }: { id: string }) {
   const client = useQueryClient()
-  const asked = useQuery({
-    queryKey: [PATH, id],
-    queryFn: ({ signal }) => readData(api.GET(PATH, { params: { path: { id } }, signal })),
-    refetchInterval: ({ state }) => (state.data?.status === 'running' ? POLL_MS : false),
-  })
+  const asked = useAnswer(
+    PATH,
+    { path: { id } },
+    { refetchInterval: ({ state }) => (state.data?.status === 'running' ? POLL_MS : false) },
+  )
   const status = asked.data?.status
   useEffect(() => {
     if (status !== 'done') return

@@ -2,7 +2,7 @@ import { Button, SegmentedControl } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useMemo } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { read } from '../../api/client.ts'
 import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -62,9 +62,7 @@ function useOverview() {
   const asked = useInfiniteQuery({
     queryKey: [PATH],
     queryFn: ({ pageParam: cursor, signal }) =>
-      readData(
-        api.GET(PATH, { params: { query: cursor === '' ? { limit: FIRST } : { cursor } }, signal }),
-      ),
+      read(PATH, { query: cursor === '' ? { limit: FIRST } : { cursor } }, signal),
     initialPageParam: '',
     getNextPageParam: ({ next_cursor }) => next_cursor,
     refetchInterval: REFRESH_MS,

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { read } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
 import { monthName } from '../../ui/dates.ts'
@@ -32,11 +32,8 @@ function Curves({ slug, definition }: { slug: string; definition: Definition }) 
     queryFn: async ({ signal }) => {
       const months = []
       for (const { from, to } of lastMonths(new Date())) {
-        const query = { definition: definition.id, from, to }
-        const params = { path: { slug }, query }
-        const found = await readData(
-          api.GET('/v1/deployments/{slug}/performance', { params, signal }),
-        )
+        const params = { path: { slug }, query: { definition: definition.id, from, to } }
+        const found = await read('/v1/deployments/{slug}/performance', params, signal)
         if (found.n > 0) months.push({ at: Date.parse(from), found })
       }
       return months

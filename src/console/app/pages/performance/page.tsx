@@ -70,11 +70,9 @@ function Report({
   const chosen = definitions.find(({ id }) => id === search['definition']) ?? definitions[0]
   const development = readNumber(search['development'] ?? '')
   const isShare = development !== null && development >= 0 && development <= 1
-  const asked = usePerformance({
-    slug,
-    definition: chosen?.id,
+  const asked = usePerformance(slug, chosen?.id, {
     ...readPeriod(search, STANDARD),
-    developmentAuc: isShare ? development : undefined,
+    development_auc: isShare ? development : undefined,
   })
   return (
     <>

@@ -1,5 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
-import { api, readData } from '../../api/client.ts'
+import { useAnswer } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
 import { counted, NONE, percent, whole } from '../../ui/figures.ts'
@@ -15,19 +14,12 @@ const CURVES_MAX = 5
 
 /** The share of bad accounts by month of booking and months since. */
 export function Vintages({ slug, definition }: { slug: string; definition: string }) {
-  const asked = useQuery({
-    queryKey: ['/v1/deployments/{slug}/performance/vintages', slug, definition],
-    queryFn: async ({ signal }) => {
-      const params = { path: { slug }, query: { definition } }
-      return (
-        await readData(api.GET('/v1/deployments/{slug}/performance/vintages', { params, signal }))
-      ).vintages
-    },
-  })
+  const params = { path: { slug }, query: { definition } }
+  const asked = useAnswer('/v1/deployments/{slug}/performance/vintages', params)
   return (
     <Panel title="Do newer accounts go bad sooner?">
       <Loaded of={asked}>
-        {(vintages) =>
+        {({ vintages }) =>
           vintages.length === 0 ? (
             <Empty title="No booked accounts yet">
               <p>Send the day of booking with decisions or outcomes.</p>

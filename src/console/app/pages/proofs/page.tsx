@@ -1,7 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { api, read, readData, useAnswer } from '../../api/client.ts'
 import { deploymentChoices, useDeployed } from '../../api/deployed.ts'
 import { audits, manages } from '../../api/roles.ts'
 import { readFile, saveFile } from '../../api/send.ts'
@@ -36,16 +35,8 @@ export default function ProofsPage() {
 }
 
 function CheckpointPanel() {
-  const asked = useQuery({
-    queryKey: ['/v1/log/checkpoint'],
-    queryFn: async ({ signal }) => {
-      const [checkpoint, { key }] = await Promise.all([
-        readData(api.GET('/v1/log/checkpoint', { signal })),
-        readData(api.GET('/v1/log/key', { signal })),
-      ])
-      return { ...checkpoint, key }
-    },
-  })
+  const asked = useAnswer('/v1/log/checkpoint', {})
+  const verifier = useAnswer('/v1/log/key', {})
   return (
     <Panel
       title="Checkpoint"
@@ -60,7 +51,7 @@ function CheckpointPanel() {
         older one can prove that nothing before it was altered since.
       </p>
       <Loaded of={asked}>
-        {({ origin, size, root, checkpoint, key }) => (
+        {({ origin, size, root, checkpoint }) => (
           <>
             <Facts
               facts={[
@@ -70,10 +61,14 @@ function CheckpointPanel() {
               ]}
             />
             <pre className="letter">{checkpoint}</pre>
-            <p>
-              Key of the verifier: <code>{key}</code> <Copy text={key} label="Copy the key" />
-            </p>
           </>
+        )}
+      </Loaded>
+      <Loaded of={verifier}>
+        {({ key }) => (
+          <p>
+            Key of the verifier: <code>{key}</code> <Copy text={key} label="Copy the key" />
+          </p>
         )}
       </Loaded>
     </Panel>
@@ -86,9 +81,8 @@ function Growth() {
   const [found, setFound] = useState<Schemas['Consistency'] | null>(null)
   const send = async () => {
     setFound(null)
-    const { size: to } = await readData(api.GET('/v1/log/checkpoint'))
-    const query = { from: Number(fields.from), to }
-    const proof = await readData(api.GET('/v1/log/consistency', { params: { query } }))
+    const { size: to } = await read('/v1/log/checkpoint', {})
+    const proof = await read('/v1/log/consistency', { query: { from: Number(fields.from), to } })
     setFound(proof)
     const content = new Blob([JSON.stringify(proof)], { type: 'application/json' })
     saveFile(`consistency-${proof.from}-to-${proof.to}.json`, content)

@@ -1,7 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { api, readData, useAnswer } from '../../api/client.ts'
 import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -34,13 +34,7 @@ export function Baselines({ slug, champion }: BaselinesProps) {
   const mayChange = deploys(useUser().role)
   const client = useQueryClient()
   const [isMaking, setMaking] = useState(false)
-  const listed = useQuery({
-    queryKey: [PATH, slug],
-    queryFn: async ({ signal }) => {
-      const params = { path: { slug }, query: { limit: LISTED_MAX } }
-      return (await readData(api.GET(PATH, { params, signal }))).reason_baselines
-    },
-  })
+  const listed = useAnswer(PATH, { path: { slug }, query: { limit: LISTED_MAX } })
   const putting = useMutation({
     mutationFn: ({ id, model_id }: Baseline) => {
       const body = { model_id, baseline_id: id }
@@ -88,7 +82,7 @@ export function Baselines({ slug, champion }: BaselinesProps) {
       )}
       {putting.error && <Failure error={putting.error} />}
       <Loaded of={listed}>
-        {(all) =>
+        {({ reason_baselines: all }) =>
           all.length === 0 ? (
             <Empty title="No baselines yet">
               <p>

@@ -1,7 +1,6 @@
 import { NativeSelect } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { api, readData } from '../../api/client.ts'
+import { useAnswer } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { NONE, percent, whole } from '../../ui/figures.ts'
@@ -48,13 +47,8 @@ export default function ReasonsPage() {
 function Counts({ deployment: { slug }, champion }: AboutDeployment) {
   const [search, change] = useAddress()
   const period = readPeriod(search, STANDARD)
-  const asked = useQuery({
-    queryKey: ['/v1/deployments/{slug}/reason-counts', slug, period],
-    queryFn: ({ signal }) => {
-      const params = { path: { slug }, query: period }
-      return readData(api.GET('/v1/deployments/{slug}/reason-counts', { params, signal }))
-    },
-  })
+  const params = { path: { slug }, query: period }
+  const asked = useAnswer('/v1/deployments/{slug}/reason-counts', params)
   const languages = listLanguages(champion.spec)
   const language = search['lang'] ?? 'en'
   // A count reads the log, so another language takes its texts from the card.

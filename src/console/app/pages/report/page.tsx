@@ -1,7 +1,6 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { api, readData } from '../../api/client.ts'
+import { useAnswer } from '../../api/client.ts'
 import { useModel, useSlug } from '../../api/deployments.ts'
 import { useDefinitions } from '../../api/performance.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -20,17 +19,15 @@ export default function ReportPage() {
   const [search, change] = useAddress()
   const navigate = useNavigate()
   const definitions = useDefinitions()
-  const definition = search['definition'] ?? definitions.data?.[0]?.id
-  const knownAt = search['as_known_at']
-  const asked = useQuery({
-    queryKey: ['/v1/deployments/{slug}/reports/{month}', slug, month, definition, knownAt],
-    queryFn: ({ signal }) => {
-      const query = { ...(definition && { definition }), ...(knownAt && { as_known_at: knownAt }) }
-      const params = { path: { slug, month }, query }
-      return readData(api.GET('/v1/deployments/{slug}/reports/{month}', { params, signal }))
+  const definition = search['definition'] || definitions.data?.[0]?.id
+  const asked = useAnswer(
+    '/v1/deployments/{slug}/reports/{month}',
+    {
+      path: { slug, month },
+      query: { definition, as_known_at: search['as_known_at'] || undefined },
     },
-    enabled: !definitions.isPending,
-  })
+    { enabled: !definitions.isPending },
+  )
   const { data: report } = asked
   const card = useModel(report?.champion_model.id)
   const facts = report && [

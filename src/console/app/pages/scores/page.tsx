@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { read } from '../../api/client.ts'
 import { deploymentChoices, useDeployed, useDeploymentById } from '../../api/deployed.ts'
 import { audits } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
@@ -129,11 +129,11 @@ function Found({
       ...page,
       match,
       reference: wanted,
-      ...(deployment && { deployment }),
+      deployment: deployment || undefined,
       ...(from && { from: `${from}T00:00:00Z` }),
       ...(to && { to: new Date(Date.parse(`${to}T00:00:00Z`) + DAY_MS).toISOString() }),
     }
-    return readData(api.GET(PATH, { params: { query }, signal }))
+    return read(PATH, { query }, signal)
   })
   const byId = useDeploymentById()
   return (

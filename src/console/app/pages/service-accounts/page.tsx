@@ -1,7 +1,6 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { api, readData, useAnswer } from '../../api/client.ts'
 import { useNames } from '../../api/names.ts'
 import { audits, manages, ROLE_NAMES, rolesBelow } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
@@ -32,11 +31,7 @@ export default function ServiceAccountsPage() {
   const { role } = useUser()
   const names = useNames()
   const [request, setRequest] = useState<Request | null>(null)
-  const accounts = useQuery({
-    queryKey: [PATH],
-    queryFn: async ({ signal }) => (await readData(api.GET(PATH, { signal }))).service_accounts,
-    enabled: audits(role),
-  })
+  const accounts = useAnswer(PATH, {}, { enabled: audits(role) })
   const actions = manages(role) && (
     <Button onClick={() => setRequest('create')}>Create a service account</Button>
   )
@@ -54,7 +49,7 @@ export default function ServiceAccountsPage() {
         stays when its maker leaves.
       </p>
       <Loaded of={accounts}>
-        {(found) =>
+        {({ service_accounts: found }) =>
           found.length === 0 ? (
             <Empty title="There are no service accounts">
               <p>Create one for each program that deploys or reads.</p>

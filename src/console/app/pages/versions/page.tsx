@@ -1,6 +1,6 @@
 import { NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { api, readData } from '../../api/client.ts'
+import { read } from '../../api/client.ts'
 import { useModel, useModels } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
@@ -50,7 +50,7 @@ function Choice({ deployment, champion, featureName }: AboutDeployment) {
     queryKey: ['/v1/deployments/{slug}/version-comparison', slug, champion.id, other, period],
     queryFn: ({ signal }) => {
       const params = { path: { slug }, query: { other: other ?? '', ...period } }
-      return readData(api.GET('/v1/deployments/{slug}/version-comparison', { params, signal }))
+      return read('/v1/deployments/{slug}/version-comparison', params, signal)
     },
     enabled: other !== undefined,
   })

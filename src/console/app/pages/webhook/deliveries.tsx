@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { api, readData } from '../../api/client.ts'
+import { api, read } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import { RowButton, When } from '../../ui/facts.tsx'
 import { Badge } from '../../ui/page.tsx'
@@ -28,8 +28,7 @@ export function Deliveries({
 }) {
   const client = useQueryClient()
   const list = usePages([PATH, id, state], (page, signal) => {
-    const query = { ...page, ...(state !== '' && { state }) }
-    return readData(api.GET(PATH, { params: { path: { id }, query }, signal }))
+    return read(PATH, { path: { id }, query: { ...page, state: state || undefined } }, signal)
   })
   const again = useMutation({
     mutationFn: (delivery: string) =>

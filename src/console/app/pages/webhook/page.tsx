@@ -1,8 +1,8 @@
 import { Button, NativeSelect } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { api, readData, useAnswer } from '../../api/client.ts'
 import { audits, manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -29,13 +29,8 @@ export default function WebhookPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string }
   const { role } = useUser()
   const [asked, setAsked] = useState<Asked | null>(null)
-  const params = { path: { id } }
-  const webhook = useQuery({
-    queryKey: [PATH, id],
-    queryFn: ({ signal }) => readData(api.GET(PATH, { params, signal })),
-    refetchInterval: REFRESH_MS,
-    enabled: audits(role),
-  })
+  const options = { refetchInterval: REFRESH_MS, enabled: audits(role) }
+  const webhook = useAnswer(PATH, { path: { id } }, options)
   if (!audits(role)) {
     return (
       <Page title="Webhook">

@@ -1,8 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { api, readData, useAnswer } from '../../api/client.ts'
 import { audits, manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -38,11 +37,7 @@ const COLUMNS: readonly Column<Schemas['Webhook']>[] = [
 export default function WebhooksPage() {
   const { role } = useUser()
   const [isCreating, setCreating] = useState(false)
-  const webhooks = useQuery({
-    queryKey: [PATH],
-    queryFn: async ({ signal }) => (await readData(api.GET(PATH, { signal }))).webhooks,
-    enabled: audits(role),
-  })
+  const asked = useAnswer(PATH, {}, { enabled: audits(role) })
   if (!audits(role)) {
     return (
       <Page title="Webhooks">
@@ -59,8 +54,8 @@ export default function WebhooksPage() {
         The service sends what happens to these addresses, signed, and tries for a day if one does
         not answer.
       </p>
-      <Loaded of={webhooks}>
-        {(found) =>
+      <Loaded of={asked}>
+        {({ webhooks: found }) =>
           found.length === 0 ? (
             <Empty title="There are no webhooks yet">
               <p>Create one to hear of alarms, approvals and expiring keys.</p>
