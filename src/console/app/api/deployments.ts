@@ -3,7 +3,7 @@ import { useParams } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { withVersion } from '../ui/names.ts'
 import { useAnswer } from './client.ts'
-import { queries } from './state.ts'
+import { renewAnswers } from './state.ts'
 import type { Schemas } from './types.ts'
 
 /** Keys of what a change of a deployment alters. */
@@ -37,7 +37,7 @@ export function useFreshChanges({ data }: { data: Deployment | undefined }): voi
     known.current = data
     if (data === undefined || before?.id !== data.id) return
     if (before.cache_version === data.cache_version) return
-    for (const key of DEPLOYMENT_CHANGES) void queries.invalidateQueries({ queryKey: [key] })
+    void renewAnswers(DEPLOYMENT_CHANGES)
   }, [data])
 }
 

@@ -27,6 +27,11 @@ export const queries = new QueryClient({
   },
 })
 
+/** Ends answers whose keys begin with these paths of the API, so that pages ask again. */
+export async function renewAnswers(paths: readonly string[]): Promise<void> {
+  await Promise.all(paths.map((path) => queries.invalidateQueries({ queryKey: [path] })))
+}
+
 let readerId: string | null = null
 let wasOver = false
 // What one person has read is not for the next one. Nothing is shown before this runs.

@@ -1,5 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'
+import { typed } from './typed.ts'
 
 export type Search = Readonly<Record<string, string | undefined>>
 
@@ -9,7 +10,7 @@ export type Search = Readonly<Record<string, string | undefined>>
  * A change replaces the entry of the history, so Back leaves the page; undefined or an empty text
  * removes a name.
  */
-export function useAddress(): [search: Search, change: (changes: Search) => void] {
+export function useAddress() {
   const search = useSearch({ strict: false }) as Search
   const navigate = useNavigate()
   const change = useCallback(
@@ -22,7 +23,10 @@ export function useAddress(): [search: Search, change: (changes: Search) => void
       }),
     [navigate],
   )
-  return [search, change]
+  /** Gives a field what it needs to show and to change one name. */
+  const bind = (name: string, standard = '') =>
+    typed(search[name] ?? standard, (text) => change({ [name]: text }))
+  return [search, change, bind] as const
 }
 
 function withoutEmpty(search: Search): Search {

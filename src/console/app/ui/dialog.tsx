@@ -1,6 +1,7 @@
 import { Button, CloseButton } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react'
+import { renewAnswers } from '../api/state.ts'
 import { Failure, Waiting } from './states.tsx'
 
 /** A native dialog: it holds the focus, and Escape closes it. The first field gets the focus. */
@@ -51,40 +52,41 @@ export function Dialog({
   )
 }
 
+interface FormProps {
+  readonly send: () => Promise<unknown>
+  readonly submit?: string
+  readonly busy?: string
+  readonly isDanger?: boolean
+  /** Why the button can't be pressed yet; null if it can. */
+  readonly missing?: string | null
+  /** Beginnings of the keys of what it changes; the paths of the API. */
+  readonly changes?: readonly string[]
+  readonly onDone?: (() => void) | undefined
+  readonly onCancel?: (() => void) | undefined
+  readonly children: ReactNode
+}
+
 /**
  * A form that sends something. It shows that it is busy and why it failed, and ends the answers of
  * `changes` afterwards, so that pages ask again.
  */
 export function Form({
   send,
-  submit,
-  busy,
+  submit = 'Save',
+  busy = 'Saving …',
   isDanger = false,
   missing = null,
   changes = [],
   onDone,
   onCancel,
   children,
-}: {
-  send: () => Promise<unknown>
-  submit: string
-  busy: string
-  isDanger?: boolean
-  /** Why the button can't be pressed yet; null if it can. */
-  missing?: string | null
-  /** Beginnings of the keys of what it changes; the paths of the API. */
-  changes?: readonly string[]
-  onDone?: () => void
-  onCancel?: () => void
-  children: ReactNode
-}) {
-  const client = useQueryClient()
+}: FormProps) {
   const sending = useMutation({
     mutationFn: send,
     onSuccess: async () => {
-      const ended = changes.map((path) => client.invalidateQueries({ queryKey: [path] }))
+      const ended = renewAnswers(changes)
       onDone?.()
-      await Promise.all(ended)
+      await ended
     },
   })
   const onSubmit = (event: FormEvent) => {
@@ -120,5 +122,18 @@ export function Form({
         </Button>
       </div>
     </form>
+  )
+}
+
+/** A form in a dialog, which closes when it has sent. */
+export function FormDialog({
+  title,
+  onClose,
+  ...form
+}: FormProps & { title: string; onClose: () => void }) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form onDone={onClose} onCancel={onClose} {...form} />
+    </Dialog>
   )
 }

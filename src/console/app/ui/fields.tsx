@@ -1,45 +1,50 @@
-import { Button, Checkbox, TextInput } from '@mantine/core'
+import { Button, Checkbox, TextInput, type TextInputProps } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ChangeEvent, type ReactNode, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { readFile, saveFile } from '../api/send.ts'
 import { Failure } from './states.tsx'
-
-type Typed = ChangeEvent<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>
+import { typed } from './typed.ts'
 
 /** The texts of a form; `bind` gives what a field needs. */
 export function useFields<Name extends string>(start: Readonly<Record<Name, string>>) {
   const [fields, setFields] = useState<Readonly<Record<Name, string>>>(start)
   const set = (name: Name, value: string) => setFields((now) => ({ ...now, [name]: value }))
-  const bind = (name: Name) => ({
-    name,
-    value: fields[name],
-    onChange: ({ currentTarget }: Typed) => set(name, currentTarget.value),
-  })
+  const bind = (name: Name) => ({ name, ...typed(fields[name], (text) => set(name, text)) })
   return { fields, set, bind }
+}
+
+/** A box to tick. */
+export function Box({
+  label,
+  isTicked,
+  tick,
+}: {
+  label: string
+  isTicked: boolean
+  tick: (isTicked: boolean) => void
+}) {
+  return (
+    <Checkbox
+      label={label}
+      checked={isTicked}
+      onChange={({ currentTarget }) => tick(currentTarget.checked)}
+    />
+  )
 }
 
 /** A field for a file; choosing the same file again, corrected, counts as a choice. */
 export function FileField({
-  label,
-  description,
-  accept,
   onChoose,
-}: {
-  label: string
-  description?: string
-  accept: string
-  onChoose: (file: File | null) => void
-}) {
+  ...field
+}: TextInputProps & { onChoose: (file: File | null) => void }) {
   return (
     <TextInput
       type="file"
-      label={label}
-      description={description}
-      accept={accept}
       onClick={({ currentTarget }) => {
         currentTarget.value = ''
       }}
       onChange={({ currentTarget }) => onChoose(currentTarget.files?.[0] ?? null)}
+      {...field}
     />
   )
 }
@@ -60,14 +65,12 @@ export function Boxes({
     <fieldset className="boxes">
       <legend>{legend}</legend>
       {choices.map(({ value, label }) => (
-        <Checkbox
+        <Box
           key={value}
           label={label}
-          checked={chosen.includes(value)}
-          onChange={({ currentTarget }) =>
-            onChange(
-              currentTarget.checked ? [...chosen, value] : chosen.filter((one) => one !== value),
-            )
+          isTicked={chosen.includes(value)}
+          tick={(isTicked) =>
+            onChange(isTicked ? [...chosen, value] : chosen.filter((one) => one !== value))
           }
         />
       ))}

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { Environment } from '../api/types.ts'
+import { Empty } from './states.tsx'
 
 /** Subject of a page; all of it is in the heading, the title of the tab and on paper. */
 interface PageHead {
@@ -47,6 +48,28 @@ export function Page({ title, subject, environment, facts = [], actions, childre
       </header>
       {children}
     </>
+  )
+}
+
+/** A page for somebody whose role does not show it. */
+export function Refused({
+  page,
+  title,
+  hint,
+  subject,
+  children,
+}: {
+  page: string
+  title: string
+  hint?: string
+  subject?: string
+  children?: ReactNode
+}) {
+  return (
+    <Page title={page} subject={subject}>
+      <Empty title={title} hint={hint} />
+      {children}
+    </Page>
   )
 }
 

@@ -20,13 +20,7 @@ const NAMES = [
 export function readPeriod(search: Search, standard: string): Period {
   const name = search['period'] ?? standard
   if (name === 'week' || name === 'month') return completePeriod(name)
-  if (name === 'own') {
-    const { from, to } = search
-    return {
-      ...(from && { from: new Date(from).toISOString() }),
-      ...(to && { to: new Date(Date.parse(to) + DAY_MS).toISOString() }),
-    }
-  }
+  if (name === 'own') return readDays(search)
   const days = Number(name)
   if (!(days > 0)) return {}
   // A whole hour: consoles that look at the same time share one report.
@@ -40,28 +34,37 @@ export function periodWords({ from, to }: Period): string {
   return periodText(from, to ?? Date.now())
 }
 
-/** A choice of the period of a report, which the address keeps. */
-export function PeriodChoice({ standard }: { standard: string }) {
-  const [search, change] = useAddress()
-  const name = search['period'] ?? standard
+/** The whole days of UTC that the address names. */
+export function readDays({ from, to }: Search): Period {
+  return {
+    ...(from && { from: `${from}T00:00:00.000Z` }),
+    ...(to && { to: endOfDay(to) }),
+  }
+}
+
+/** @param day such as 2026-11-28 */
+export function endOfDay(day: string): string {
+  return new Date(Date.parse(day) + DAY_MS).toISOString()
+}
+
+/** The first and the last day of a period, which the address keeps. */
+export function Days() {
+  const [, , bind] = useAddress()
   return (
     <>
-      <NativeSelect
-        label="Period"
-        data={[...NAMES]}
-        value={name}
-        onChange={({ currentTarget }) => change({ period: currentTarget.value })}
-      />
-      {name === 'own' &&
-        (['from', 'to'] as const).map((end) => (
-          <TextInput
-            key={end}
-            type="date"
-            label={end === 'from' ? 'First day (UTC)' : 'Last day (UTC)'}
-            value={search[end] ?? ''}
-            onChange={({ currentTarget }) => change({ [end]: currentTarget.value })}
-          />
-        ))}
+      <TextInput type="date" label="First day (UTC)" {...bind('from')} />
+      <TextInput type="date" label="Last day (UTC)" {...bind('to')} />
+    </>
+  )
+}
+
+/** A choice of the period of a report, which the address keeps. */
+export function PeriodChoice({ standard }: { standard: string }) {
+  const [search, , bind] = useAddress()
+  return (
+    <>
+      <NativeSelect label="Period" data={[...NAMES]} {...bind('period', standard)} />
+      {search['period'] === 'own' && <Days />}
     </>
   )
 }

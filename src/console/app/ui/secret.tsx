@@ -1,12 +1,12 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { whenExactly } from './dates.ts'
-import { Dialog, Form } from './dialog.tsx'
+import { Dialog, Form, FormDialog } from './dialog.tsx'
 import { Copy, When } from './facts.tsx'
 import { useFields } from './fields.tsx'
+import { endOfDay } from './period.tsx'
 import { Notice } from './states.tsx'
-
-const DAY_MS = 86_400_000
+import type { Column } from './table.tsx'
 
 /** A secret that the service has just made. */
 export interface MadeSecret {
@@ -16,23 +16,26 @@ export interface MadeSecret {
   readonly previousUntil?: string | null | undefined
 }
 
+type What = 'key' | 'token' | 'secret'
+
 /** Asks for something and then shows its secret, which only "I have stored it" closes. */
 export function SecretDialog({
   title,
   what,
+  make,
   onClose,
-  children,
-}: {
+  ...form
+}: Omit<Parameters<typeof Form>[0], 'send'> & {
   title: string
-  what: 'key' | 'token' | 'secret'
+  what: What
+  make: () => Promise<MadeSecret>
   onClose: () => void
-  children: (onMade: (made: MadeSecret) => void) => ReactNode
 }) {
   const [made, setMade] = useState<MadeSecret | null>(null)
   if (made === null) {
     return (
       <Dialog key="ask" title={title} onClose={onClose}>
-        {children(setMade)}
+        <Form send={async () => setMade(await make())} onCancel={onClose} {...form} />
       </Dialog>
     )
   }
@@ -78,7 +81,7 @@ export function LastDay({
 /** The end of a secret as part of a request; nothing for an empty day. */
 export function endAfter(day: string): { expires_at?: string } {
   if (day === '') return {}
-  return { expires_at: new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString() }
+  return { expires_at: endOfDay(day) }
 }
 
 /** An overlap comes first: ending the old secret at once stops what uses it. */
@@ -91,7 +94,7 @@ const OVERLAPS = [
 
 interface RotateProps {
   readonly name: string
-  readonly what: 'key' | 'token' | 'secret'
+  readonly what: What
   readonly changes: readonly string[]
   /** True if a new end can be set. */
   readonly hasEnd?: boolean
@@ -100,27 +103,22 @@ interface RotateProps {
 }
 
 /** Replaces a secret by a new one, and shows that. */
-export function RotateDialog({ name, what, changes, hasEnd, rotate, onClose }: RotateProps) {
+export function RotateDialog({ name, hasEnd, rotate, ...dialog }: RotateProps) {
+  const { what } = dialog
   const { fields, bind } = useFields({ overlap: '86400', day: '' })
+  const make = () => rotate({ overlap_seconds: Number(fields.overlap), ...endAfter(fields.day) })
   return (
-    <SecretDialog title={`Rotate ${name}`} what={what} onClose={onClose}>
-      {(onMade) => (
-        <Form
-          send={async () => {
-            const body = { overlap_seconds: Number(fields.overlap), ...endAfter(fields.day) }
-            onMade(await rotate(body))
-          }}
-          submit="Rotate"
-          busy="Rotating …"
-          changes={changes}
-          onCancel={onClose}
-        >
-          <p>It gets a new {what}, and keeps everything else.</p>
-          <NativeSelect label={`The old ${what}`} data={OVERLAPS} {...bind('overlap')} />
-          {hasEnd !== false && (
-            <LastDay {...bind('day')} description={`Leave empty to keep the end of the ${what}`} />
-          )}
-        </Form>
+    <SecretDialog
+      title={`Rotate ${name}`}
+      make={make}
+      submit="Rotate"
+      busy="Rotating …"
+      {...dialog}
+    >
+      <p>It gets a new {what}, and keeps everything else.</p>
+      <NativeSelect label={`The old ${what}`} data={OVERLAPS} {...bind('overlap')} />
+      {hasEnd !== false && (
+        <LastDay {...bind('day')} description={`Leave empty to keep the end of the ${what}`} />
       )}
     </SecretDialog>
   )
@@ -131,6 +129,9 @@ interface Credential {
   readonly name: string
   readonly prefix: string
   readonly last_used_at: string | null
+  readonly expires_at: string | null
+  readonly created_at: string
+  readonly created_by: string
 }
 
 /** The name of a credential above the beginning of its secret. */
@@ -143,61 +144,45 @@ export function CredentialName({ name, prefix }: Credential) {
   )
 }
 
+/** When a credential ends, was used and was made, and by whom. */
+export function listTimes<Row extends Credential>(
+  maker: (id: string) => string,
+): readonly Column<Row>[] {
+  return [
+    { id: 'ends', head: 'Ends', when: ({ expires_at: at }) => at },
+    { id: 'used', head: 'Last used', when: ({ last_used_at: at }) => at },
+    {
+      id: 'made',
+      head: 'Created',
+      cell: ({ created_at: at, created_by: by }) => (
+        <div className="names small">
+          <When at={at} />
+          <bdi className="muted">{maker(by)}</bdi>
+        </div>
+      ),
+      value: ({ created_at: at }) => at,
+    },
+  ]
+}
+
 /** Revokes a key or a service account. */
 export function RevokeDialog({
   credential: { name, prefix, last_used_at: lastUsedAt },
-  ...end
+  ...form
 }: {
   credential: Credential
-  end: () => Promise<unknown>
+  send: () => Promise<unknown>
   changes: readonly string[]
   onClose: () => void
 }) {
   return (
-    <EndDialog title={`Revoke ${name}`} verb="Revoke" busy="Revoking …" {...end}>
+    <FormDialog title={`Revoke ${name}`} submit="Revoke" busy="Revoking …" isDanger {...form}>
       <p>
         Every request with <code>{prefix}…</code> will be rejected. This can’t be undone.
       </p>
       <p>
         It was last used: <When at={lastUsedAt} />.
       </p>
-    </EndDialog>
-  )
-}
-
-/** Asks once more before something ends for good. */
-export function EndDialog({
-  title,
-  end,
-  verb,
-  busy,
-  changes,
-  onClose,
-  onDone = onClose,
-  children,
-}: {
-  title: string
-  end: () => Promise<unknown>
-  verb: string
-  busy: string
-  changes: readonly string[]
-  onClose: () => void
-  onDone?: () => void
-  children: ReactNode
-}) {
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <Form
-        send={end}
-        submit={verb}
-        busy={busy}
-        changes={changes}
-        onDone={onDone}
-        onCancel={onClose}
-        isDanger
-      >
-        {children}
-      </Form>
-    </Dialog>
+    </FormDialog>
   )
 }

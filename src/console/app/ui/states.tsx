@@ -9,15 +9,20 @@ import { asApiError } from '../api/errors.ts'
  */
 export function Loaded<T>({
   of: query,
+  empty,
   children,
 }: {
   of: UseQueryResult<T>
+  /** Stands for a list of nothing. */
+  empty?: ReactNode
   children: (data: T) => ReactNode
 }) {
+  const { data, error } = query
+  const isEmpty = empty !== undefined && Array.isArray(data) && data.length === 0
   return (
     <>
-      {query.error && <Failure error={query.error} retry={() => void query.refetch()} />}
-      {query.data === undefined ? query.error === null && <Loading /> : children(query.data)}
+      {error && <Failure error={error} retry={() => void query.refetch()} />}
+      {data === undefined ? error === null && <Loading /> : isEmpty ? empty : children(data)}
     </>
   )
 }
@@ -80,11 +85,20 @@ export function Waiting({ isPending }: { isPending: boolean }) {
   )
 }
 
-/** An empty state that says what to do. */
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+/** An empty state; its hint says what to do. */
+export function Empty({
+  title,
+  hint,
+  children,
+}: {
+  title: string
+  hint?: ReactNode
+  children?: ReactNode
+}) {
   return (
     <div className="empty">
       <p className="empty-title">{title}</p>
+      {hint && <p>{hint}</p>}
       {children}
     </div>
   )

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { read } from '../../api/client.ts'
 import { audits, ROLE_NAMES } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
@@ -10,8 +9,9 @@ import { When } from '../../ui/facts.tsx'
 import { Download } from '../../ui/fields.tsx'
 import { counted, whole } from '../../ui/figures.ts'
 import { Light } from '../../ui/light.tsx'
-import { EnvironmentBadge, Page } from '../../ui/page.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
+import { NameLink } from '../../ui/name-link.tsx'
+import { EnvironmentBadge, Page, Refused } from '../../ui/page.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 
 /** One person, program or key that can do something. */
@@ -35,11 +35,7 @@ const COLUMNS: readonly Column<Access>[] = [
   {
     id: 'who',
     head: 'Who',
-    cell: ({ name, page }) => (
-      <Link to={page as string}>
-        <bdi className="wrap">{name}</bdi>
-      </Link>
-    ),
+    cell: ({ name, page }) => <NameLink to={page} name={name} />,
     value: ({ name }) => name.toLowerCase(),
     text: ({ name, kind, may }) => `${name} ${kind} ${may}`,
   },
@@ -83,13 +79,8 @@ export default function AccessReviewPage() {
     enabled: audits(role),
   })
   if (!audits(role)) {
-    return (
-      <Page title="Access review">
-        <Empty title="Your role can’t see who has access">
-          <p>An owner, admin or auditor can.</p>
-        </Empty>
-      </Page>
-    )
+    const title = 'Your role can’t see who has access'
+    return <Refused page="Access review" title={title} hint="An owner, admin or auditor can." />
   }
   return (
     <Page

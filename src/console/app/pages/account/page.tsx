@@ -1,18 +1,16 @@
 import { PasswordInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, useAnswer } from '../../api/client.ts'
 import { ROLE_MEANINGS, ROLE_NAMES } from '../../api/roles.ts'
 import { signOut } from '../../api/session.ts'
-import { useUser } from '../../api/state.ts'
+import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { whenExactly } from '../../ui/dates.ts'
-import { Form } from '../../ui/dialog.tsx'
+import { Form, FormDialog } from '../../ui/dialog.tsx'
 import { Facts, RowButton, When } from '../../ui/facts.tsx'
 import { useFields } from '../../ui/fields.tsx'
 import { counted } from '../../ui/figures.ts'
 import { Badge, Page, Panel } from '../../ui/page.tsx'
-import { EndDialog } from '../../ui/secret.tsx'
 import { Loaded, Notice } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 
@@ -63,11 +61,12 @@ export default function AccountPage() {
       </Panel>
       <Password />
       {ending === 'all' && (
-        <EndDialog
+        <FormDialog
           title="Sign out everywhere"
-          end={endAll}
-          verb="Sign out everywhere"
+          send={endAll}
+          submit="Sign out everywhere"
           busy="Signing out …"
+          isDanger
           changes={[PATH]}
           onClose={() => setEnding(null)}
         >
@@ -75,21 +74,22 @@ export default function AccountPage() {
             This session ends, and {counted(others.length, 'other session')}. Their access tokens
             end at once.
           </p>
-        </EndDialog>
+        </FormDialog>
       )}
       {ending !== null && ending !== 'all' && (
-        <EndDialog
+        <FormDialog
           title="End a session"
-          end={() => end(ending.id)}
-          verb="End it"
+          send={() => end(ending.id)}
+          submit="End it"
           busy="Ending …"
+          isDanger
           changes={[PATH]}
           onClose={() => setEnding(null)}
         >
           <p>
             The session of {whenExactly(ending.started_at)} ends at once, with its access token.
           </p>
-        </EndDialog>
+        </FormDialog>
       )}
     </Page>
   )
@@ -125,7 +125,6 @@ function makeColumns(end: (session: OwnSession) => void): readonly Column<OwnSes
 
 function Password() {
   const [isDone, setDone] = useState(false)
-  const client = useQueryClient()
   const { fields, set, bind } = useFields({ current_password: '', new_password: '' })
   const send = async () => {
     setDone(false)
@@ -133,7 +132,7 @@ function Password() {
     set('current_password', '')
     set('new_password', '')
     setDone(true)
-    await client.invalidateQueries({ queryKey: [PATH] })
+    await renewAnswers([PATH])
   }
   return (
     <Panel title="Password">

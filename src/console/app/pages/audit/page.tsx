@@ -1,19 +1,19 @@
-import { Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { Button, NativeSelect } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { read } from '../../api/client.ts'
 import { useNames } from '../../api/names.ts'
 import { audits } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import { type Search, useAddress } from '../../ui/address.ts'
-import { Download } from '../../ui/fields.tsx'
-import { Page } from '../../ui/page.tsx'
+import { Box, Download } from '../../ui/fields.tsx'
+import { Page, Refused } from '../../ui/page.tsx'
 import { Pages, usePages } from '../../ui/pages.tsx'
+import { Days, readDays } from '../../ui/period.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { AuditRecords } from './trail.tsx'
 import { GROUPS } from './words.ts'
 
 const PATH = '/v1/audit-log'
-const DAY_MS = 86_400_000
 
 /** Shows who changed what and when, as sentences; the address keeps the filters. */
 export default function AuditPage() {
@@ -26,13 +26,8 @@ export default function AuditPage() {
     read(PATH, { query: { ...filter, ...page } }, signal),
   )
   if (!audits(role)) {
-    return (
-      <Page title="Audit log">
-        <Empty title="Your role can’t read the audit log">
-          <p>An owner, admin or auditor can.</p>
-        </Empty>
-      </Page>
-    )
+    const title = 'Your role can’t read the audit log'
+    return <Refused page="Audit log" title={title} hint="An owner, admin or auditor can." />
   }
   const isFiltered = Object.keys(filter).some((name) => name !== 'kind')
   const actions = (
@@ -53,15 +48,7 @@ export default function AuditPage() {
           <Button
             size="compact-sm"
             variant="default"
-            onClick={() =>
-              change({
-                subject: undefined,
-                actor: undefined,
-                action: undefined,
-                from: undefined,
-                to: undefined,
-              })
-            }
+            onClick={() => change({ subject: '', actor: '', action: '', from: '', to: '' })}
           >
             Show all records
           </Button>
@@ -70,13 +57,14 @@ export default function AuditPage() {
       <Pages of={list} rows={({ records }) => records}>
         {(records) =>
           records.length === 0 ? (
-            <Empty title={isFiltered ? 'No record matches' : 'There are no changes yet'}>
-              <p>
-                {isFiltered
+            <Empty
+              title={isFiltered ? 'No record matches' : 'There are no changes yet'}
+              hint={
+                isFiltered
                   ? 'Choose a longer period, or another person or action.'
-                  : 'Every change to models, deployments, keys and members stands here.'}
-              </p>
-            </Empty>
+                  : 'Every change to models, deployments, keys and members stands here.'
+              }
+            />
           ) : (
             <AuditRecords records={records} />
           )
@@ -91,25 +79,20 @@ interface Filter extends Record<string, string> {
 }
 
 function readFilter(search: Search, inPath: string | undefined): Filter {
-  const { actor, action, from, to, reads, subject = inPath } = search
+  const { actor, action, reads, subject = inPath } = search
   return {
     kind: reads === 'yes' ? 'all' : 'changes',
     ...(subject && { subject }),
     ...(actor && { actor }),
     ...(action && { action }),
-    ...(from && { from: `${from}T00:00:00Z` }),
-    ...(to && { to: new Date(Date.parse(`${to}T00:00:00Z`) + DAY_MS).toISOString() }),
+    ...readDays(search),
   }
 }
 
 function Filters({ search, subject }: { search: Search; subject: string | undefined }) {
-  const [, change] = useAddress()
+  const [, change, bind] = useAddress()
   const names = [...useNames()]
-  const { actor = '', action = '', from = '', to = '', reads = '' } = search
-  const choose =
-    (name: string) =>
-    ({ currentTarget }: { currentTarget: { value: string } }) =>
-      change({ [name]: currentTarget.value })
+  const { actor = '', reads = '' } = search
   const choices = (prefixes: RegExp, chosen: string) => [
     { value: '', label: 'All' },
     ...named(names, prefixes, chosen),
@@ -118,28 +101,20 @@ function Filters({ search, subject }: { search: Search; subject: string | undefi
     <div className="filters">
       <NativeSelect
         label="Who"
-        value={actor}
         data={choices(/^(usr|svc|key)_|^(operator|service|anonymous)$/, actor)}
-        onChange={choose('actor')}
+        {...bind('actor')}
       />
-      <NativeSelect
-        label="What was done"
-        value={action}
-        data={[...GROUPS]}
-        onChange={choose('action')}
-      />
+      <NativeSelect label="What was done" data={[...GROUPS]} {...bind('action')} />
       <NativeSelect
         label="To which object"
-        value={subject ?? ''}
         data={choices(/^(dep|mod|key|svc|usr|whk)_/, subject ?? '')}
-        onChange={choose('subject')}
+        {...bind('subject', subject)}
       />
-      <TextInput type="date" label="First day (UTC)" value={from} onChange={choose('from')} />
-      <TextInput type="date" label="Last day (UTC)" value={to} onChange={choose('to')} />
-      <Checkbox
+      <Days />
+      <Box
         label="Reads, too"
-        checked={reads === 'yes'}
-        onChange={({ currentTarget }) => change({ reads: currentTarget.checked ? 'yes' : '' })}
+        isTicked={reads === 'yes'}
+        tick={(isTicked) => change({ reads: isTicked ? 'yes' : '' })}
       />
     </div>
   )

@@ -1,5 +1,5 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, readData } from '../../api/client.ts'
 import { deploymentChoices, useDeployed } from '../../api/deployed.ts'
@@ -7,15 +7,15 @@ import { useModels } from '../../api/deployments.ts'
 import { isOpen, useJob } from '../../api/jobs.ts'
 import { useDefinitions } from '../../api/performance.ts'
 import { send as sendOrder } from '../../api/send.ts'
-import { useUser } from '../../api/state.ts'
+import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { Form } from '../../ui/dialog.tsx'
 import { FileField, useFields } from '../../ui/fields.tsx'
 import { readNumber, whole } from '../../ui/figures.ts'
 import { withVersion } from '../../ui/names.ts'
-import { Page, Panel } from '../../ui/page.tsx'
-import { Empty, Failure, Loaded, Loading, Notice } from '../../ui/states.tsx'
+import { Page, Panel, Refused } from '../../ui/page.tsx'
+import { Failure, Loaded, Loading, Notice } from '../../ui/states.tsx'
 import { type BacktestResult, BacktestView } from './result.tsx'
 
 const DAY_MS = 86_400_000
@@ -31,13 +31,11 @@ export default function BacktestPage() {
   const { role } = useUser()
   const [{ job }] = useAddress()
   if (role === 'viewer' || role === 'auditor') {
+    const title = 'Your role can’t start a backtest'
     return (
-      <Page title="Backtest" subject="Models">
-        <Empty title="Your role can’t start a backtest">
-          <p>A modeler can.</p>
-        </Empty>
+      <Refused page="Backtest" subject="Models" title={title} hint="A modeler can.">
         {job && <Running id={job} mayCancel={false} />}
-      </Page>
+      </Refused>
     )
   }
   return (
@@ -154,10 +152,9 @@ function missingIn(
 
 function Running({ id, mayCancel }: { id: string; mayCancel: boolean }) {
   const job = useJob(id)
-  const client = useQueryClient()
   const cancel = useMutation({
     mutationFn: () => readData(api.POST('/v1/jobs/{id}/cancel', { params: { path: { id } } })),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['/v1/jobs/{id}'] }),
+    onSuccess: () => renewAnswers(['/v1/jobs/{id}']),
   })
   return (
     <Loaded of={job}>

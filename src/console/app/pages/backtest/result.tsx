@@ -64,11 +64,7 @@ export interface BacktestResult {
 export function BacktestView({ result }: { result: BacktestResult }) {
   const { n, exact_share: exact, scores, psi, features, swap_set: swaps } = result
   if (n === 0) {
-    return (
-      <Empty title="No applicants">
-        <p>The deployment scored nobody in this period.</p>
-      </Empty>
-    )
+    return <Empty title="No applicants" hint="The deployment scored nobody in this period." />
   }
   return (
     <>

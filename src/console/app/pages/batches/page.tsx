@@ -1,16 +1,16 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { useMutation } from '@tanstack/react-query'
 import { api, useAnswer } from '../../api/client.ts'
 import { useDeploymentById } from '../../api/deployed.ts'
 import { isOpen } from '../../api/jobs.ts'
 import { audits, deploys } from '../../api/roles.ts'
-import { useUser } from '../../api/state.ts'
+import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { RowButton, When } from '../../ui/facts.tsx'
 import { Download } from '../../ui/fields.tsx'
 import { counted, NONE, number, percent, whole } from '../../ui/figures.ts'
+import { NameLink } from '../../ui/name-link.tsx'
 import { plainName } from '../../ui/names.ts'
-import { Badge, EnvironmentBadge, Page } from '../../ui/page.tsx'
+import { Badge, EnvironmentBadge, Page, Refused } from '../../ui/page.tsx'
 import { Empty, Failure, Loaded } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 import { UploadPanel } from './upload.tsx'
@@ -32,13 +32,8 @@ export default function BatchesPage() {
   const { role } = useUser()
   const maySend = deploys(role)
   if (!maySend && !audits(role)) {
-    return (
-      <Page title="Batches">
-        <Empty title="Your role can’t score files">
-          <p>An owner, admin or lead modeler can.</p>
-        </Empty>
-      </Page>
-    )
+    const title = 'Your role can’t score files'
+    return <Refused page="Batches" title={title} hint="An owner, admin or lead modeler can." />
   }
   return (
     <Page title="Batches">
@@ -62,30 +57,25 @@ function Files({ maySend }: { maySend: boolean }) {
     },
   )
   const byId = useDeploymentById()
-  const client = useQueryClient()
   const cancel = useMutation({
     mutationFn: (id: string) => api.POST('/v1/batches/{id}/cancel', { params: { path: { id } } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: [PATH] }),
+    onSuccess: () => renewAnswers([PATH]),
   })
+  const hint = 'Results are kept for some days after the end.'
+  const none = <Empty title="No file was scored yet" hint={hint} />
   return (
     <>
       {cancel.error && <Failure error={cancel.error} />}
-      <Loaded of={batches}>
-        {(found) =>
-          found.length === 0 ? (
-            <Empty title="No file was scored yet">
-              <p>Results are kept for some days after the end.</p>
-            </Empty>
-          ) : (
-            <DataTable
-              caption="Batches"
-              rows={found}
-              columns={makeColumns(byId, maySend ? cancel.mutate : null)}
-              rowKey={({ id }) => id}
-              detail={(batch) => <Details batch={batch} />}
-            />
-          )
-        }
+      <Loaded of={batches} empty={none}>
+        {(found) => (
+          <DataTable
+            caption="Batches"
+            rows={found}
+            columns={makeColumns(byId, maySend ? cancel.mutate : null)}
+            rowKey={({ id }) => id}
+            detail={(batch) => <Details batch={batch} />}
+          />
+        )}
       </Loaded>
     </>
   )
@@ -110,9 +100,7 @@ function makeColumns(
       head: 'Deployment',
       cell: ({ deployment_id: id, environment }) => (
         <div className="names">
-          <Link to={`/deployments/${id}` as string}>
-            <bdi>{byId(id)?.name ?? id}</bdi>
-          </Link>
+          <NameLink to={`/deployments/${id}`} name={byId(id)?.name ?? id} />
           <EnvironmentBadge name={environment} />
         </div>
       ),

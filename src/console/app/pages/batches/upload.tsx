@@ -1,9 +1,9 @@
-import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { deploymentChoices, useDeployed } from '../../api/deployed.ts'
 import { send as sendOrder } from '../../api/send.ts'
 import { Form } from '../../ui/dialog.tsx'
-import { FileField, useFields } from '../../ui/fields.tsx'
+import { Box, FileField, useFields } from '../../ui/fields.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 
@@ -45,56 +45,47 @@ export function UploadPanel() {
       : file === null
         ? 'Choose the file of applicants.'
         : null
+  const none = <Empty title="There is no deployment yet" hint="Deploy a scorecard first." />
   return (
     <Panel title="Score a file">
-      <Loaded of={deployed}>
-        {(found) =>
-          found.length === 0 ? (
-            <Empty title="There is no deployment yet">
-              <p>Deploy a scorecard first.</p>
-            </Empty>
-          ) : (
-            <Form
-              send={send}
-              missing={missing}
-              submit="Score the file"
-              busy="Sending …"
-              changes={['/v1/batches']}
-            >
-              <div className="fields">
-                <NativeSelect
-                  label="Deployment"
-                  data={[{ value: '', label: 'Choose …' }, ...deploymentChoices(found)]}
-                  {...bind('deployment')}
-                />
-                <FileField
-                  label="Applicants"
-                  description="CSV with a header of feature names, NDJSON, or Parquet"
-                  accept=".csv,.ndjson,.jsonl,.parquet"
-                  onChoose={setFile}
-                />
-                <TextInput
-                  label="Column of the reference"
-                  description="Optional; id when left out"
-                  maxLength={200}
-                  autoComplete="off"
-                  {...bind('id_field')}
-                />
-                <NativeSelect label="Results as" data={RESULTS} {...bind('results')} />
-              </div>
-              <Checkbox
-                label="With the points of each feature"
-                checked={hasPoints}
-                onChange={({ currentTarget }) => setPoints(currentTarget.checked)}
+      <Loaded of={deployed} empty={none}>
+        {(found) => (
+          <Form
+            send={send}
+            missing={missing}
+            submit="Score the file"
+            busy="Sending …"
+            changes={['/v1/batches']}
+          >
+            <div className="fields">
+              <NativeSelect
+                label="Deployment"
+                data={[{ value: '', label: 'Choose …' }, ...deploymentChoices(found)]}
+                {...bind('deployment')}
               />
-              <Checkbox
-                label="Put applicants with a missing feature among the errors"
-                checked={isStrict}
-                onChange={({ currentTarget }) => setStrict(currentTarget.checked)}
+              <FileField
+                label="Applicants"
+                description="CSV with a header of feature names, NDJSON, or Parquet"
+                accept=".csv,.ndjson,.jsonl,.parquet"
+                onChoose={setFile}
               />
-            </Form>
-          )
-        }
+              <TextInput
+                label="Column of the reference"
+                description="Optional; id when left out"
+                maxLength={200}
+                autoComplete="off"
+                {...bind('id_field')}
+              />
+              <NativeSelect label="Results as" data={RESULTS} {...bind('results')} />
+            </div>
+            <Box label="With the points of each feature" isTicked={hasPoints} tick={setPoints} />
+            <Box
+              label="Put applicants with a missing feature among the errors"
+              isTicked={isStrict}
+              tick={setStrict}
+            />
+          </Form>
+        )}
       </Loaded>
     </Panel>
   )

@@ -49,7 +49,7 @@ interface Choosable {
 function Chosen({ deployment }: { deployment: Deployment }) {
   const slug = useSlug()
   const modelName = useModelNames()
-  const [search, change] = useAddress()
+  const [search, , bind] = useAddress()
   const period = readPeriod(search, STANDARD)
   const params = { path: { slug }, query: period }
   const compared = useAnswer('/v1/deployments/{slug}/stats/models', params)
@@ -74,12 +74,12 @@ function Chosen({ deployment }: { deployment: Deployment }) {
             <div className="filters">
               <NativeSelect
                 label="Challenger"
-                value={chosen.id}
                 data={found.map(({ id, modelId, isActive }) => ({
                   value: id,
                   label: `${modelName(modelId)}${isActive ? '' : ' (ended)'}`,
                 }))}
-                onChange={({ currentTarget }) => change({ challenger: currentTarget.value })}
+                {...bind('challenger')}
+                value={chosen.id}
               />
               <PeriodChoice standard={STANDARD} />
             </div>
@@ -116,7 +116,7 @@ function choosable(
 function Swaps({ deployment, chosen }: { deployment: Deployment; chosen: Choosable }) {
   const { slug } = deployment
   const name = useModelNames()(chosen.modelId)
-  const [search, change] = useAddress()
+  const [search, , bind] = useAddress()
   const period = readPeriod(search, STANDARD)
   const bands = useCutoffs(slug, period)
   const typed = readNumber(search['cutoff'] ?? '')
@@ -136,23 +136,21 @@ function Swaps({ deployment, chosen }: { deployment: Deployment; chosen: Choosab
         <TextInput
           label="Champion's cut-off"
           inputMode="decimal"
-          value={search['cutoff'] ?? ''}
           placeholder={cutoff === null ? '' : String(cutoff)}
-          onChange={({ currentTarget }) => change({ cutoff: currentTarget.value })}
+          {...bind('cutoff')}
         />
         <NativeSelect
           label="Challenger's cut-off by"
           data={[...RULES]}
+          {...bind('rule')}
           value={rule}
-          onChange={({ currentTarget }) => change({ rule: currentTarget.value })}
         />
         {rule === 'explicit' && (
           <TextInput
             label="Challenger's own cut-off"
             inputMode="decimal"
-            value={search['own'] ?? ''}
             placeholder={own === null ? '' : String(own)}
-            onChange={({ currentTarget }) => change({ own: currentTarget.value })}
+            {...bind('own')}
           />
         )}
       </div>
@@ -171,11 +169,8 @@ function SwapFigures({ swap, name }: { swap: Schemas['SwapSet']; name: string })
   const { cells, mcnemar } = swap
   const swaps = cells.swap_out.n + cells.swap_in.n
   if (swap.n === 0) {
-    return (
-      <Empty title="Nobody was scored by both">
-        <p>The challenger has not scored in this period.</p>
-      </Empty>
-    )
+    const hint = 'The challenger has not scored in this period.'
+    return <Empty title="Nobody was scored by both" hint={hint} />
   }
   const rows = [
     { name: 'Both approve', ...cells.both_approve },

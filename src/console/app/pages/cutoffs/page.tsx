@@ -13,6 +13,7 @@ import { number, percent, readNumber, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
 import { Empty, Loaded, Notice } from '../../ui/states.tsx'
+import { typed } from '../../ui/typed.ts'
 import { ChangeDialog } from '../deployment/change-dialog.tsx'
 import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
 import { Bands } from './bands.tsx'
@@ -64,9 +65,7 @@ function Studio({ deployment, champion }: AboutDeployment) {
       <Loaded of={curve}>
         {(found) =>
           found.n === 0 ? (
-            <Empty title="No applicants in this period">
-              <p>Choose a longer one.</p>
-            </Empty>
+            <Empty title="No applicants in this period" hint="Choose a longer one." />
           ) : (
             <>
               <Chosen
@@ -192,9 +191,8 @@ function Choice({ points, chosen, factor, choose }: ChoiceProps) {
         <TextInput
           label="Bad rate at most, in percent"
           inputMode="decimal"
-          value={limit}
           {...(isNone && { error: 'No cut-off has so few bads.' })}
-          onChange={({ currentTarget }) => setLimit(currentTarget.value)}
+          {...typed(limit, setLimit)}
         />
         <Button type="submit" variant="default">
           Find the cut-off
@@ -207,8 +205,8 @@ function Choice({ points, chosen, factor, choose }: ChoiceProps) {
 /** Takes a typed cut-off when it is a number and the field is left, or by Enter. */
 function ExactCutoff({ chosen, choose }: Pick<ChoiceProps, 'chosen' | 'choose'>) {
   const [text, setText] = useState(String(chosen))
-  const typed = readNumber(text)
-  const take = () => typed !== null && typed !== chosen && choose(typed)
+  const read = readNumber(text)
+  const take = () => read !== null && read !== chosen && choose(read)
   return (
     <form
       onSubmit={(event) => {
@@ -219,9 +217,8 @@ function ExactCutoff({ chosen, choose }: Pick<ChoiceProps, 'chosen' | 'choose'>)
       <TextInput
         label="Exact cut-off"
         inputMode="decimal"
-        value={text}
-        {...(typed === null && { error: 'A number, as 460 or 460,5' })}
-        onChange={({ currentTarget }) => setText(currentTarget.value)}
+        {...(read === null && { error: 'A number, as 460 or 460,5' })}
+        {...typed(text, setText)}
         onBlur={take}
       />
     </form>

@@ -32,7 +32,7 @@ const RECENT = 20
 
 /** Shows what was answered, how fast, and by which model. */
 export default function ActivityPage() {
-  const [search, change] = useAddress()
+  const [search, , bind] = useAddress()
   const name = search['range'] ?? STANDARD
   const range = RANGES[name] ?? { label: '', hours: 1 }
   return (
@@ -42,9 +42,8 @@ export default function ActivityPage() {
           <div className="filters">
             <NativeSelect
               label="Time range"
-              value={name}
               data={Object.entries(RANGES).map(([value, { label }]) => ({ value, label }))}
-              onChange={({ currentTarget }) => change({ range: currentTarget.value })}
+              {...bind('range', STANDARD)}
             />
           </div>
           <Scores hours={range.hours} />

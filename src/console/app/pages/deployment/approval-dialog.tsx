@@ -1,17 +1,18 @@
 import { Button, Textarea } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, useAnswer } from '../../api/client.ts'
 import { DEPLOYMENT_CHANGES, useModel, useModelNames } from '../../api/deployments.ts'
 import { useMemberNames } from '../../api/members.ts'
 import { manages } from '../../api/roles.ts'
-import { useUser } from '../../api/state.ts'
+import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { binText, type FeatureName, featureNames } from '../../ui/card.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { number, pct, percent, whole } from '../../ui/figures.ts'
 import { Failure, Loaded, Notice, Waiting } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
+import { typed } from '../../ui/typed.ts'
 import { ChallengerEvidence } from '../challengers/evidence.tsx'
 import { Changes, changeTitle } from './request-changes.tsx'
 import { Subject } from './subject.tsx'
@@ -28,7 +29,6 @@ export function ApprovalDialog({
   onClose: () => void
 }) {
   const { role, userId } = useUser()
-  const client = useQueryClient()
   const memberName = useMemberNames()
   const [comment, setComment] = useState('')
   const { id } = request
@@ -42,7 +42,7 @@ export function ApprovalDialog({
         : api.POST('/v1/change-requests/{id}/decline', init)
     },
     onSuccess: () => {
-      for (const key of DEPLOYMENT_CHANGES) void client.invalidateQueries({ queryKey: [key] })
+      void renewAnswers(DEPLOYMENT_CHANGES)
       onClose()
     },
   })
@@ -83,8 +83,7 @@ export function ApprovalDialog({
           label="Comment"
           description="Shown in the audit log"
           maxLength={10_000}
-          value={comment}
-          onChange={({ currentTarget }) => setComment(currentTarget.value)}
+          {...typed(comment, setComment)}
         />
       )}
       <Waiting isPending={deciding.isPending} />

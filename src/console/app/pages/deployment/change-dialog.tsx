@@ -1,16 +1,18 @@
-import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { read, useAnswer } from '../../api/client.ts'
 import { DEPLOYMENT_CHANGES, type Deployment, useModels } from '../../api/deployments.ts'
 import { ApiError } from '../../api/errors.ts'
 import { send } from '../../api/send.ts'
+import { renewAnswers } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Dialog, Form } from '../../ui/dialog.tsx'
 import { When } from '../../ui/facts.tsx'
+import { Box } from '../../ui/fields.tsx'
 import { withVersion } from '../../ui/names.ts'
 import { Loaded, Notice } from '../../ui/states.tsx'
+import { typed } from '../../ui/typed.ts'
 import { AuditRecords } from '../audit/trail.tsx'
 import { type Change, type Effect, type Inputs, makePlan } from './plan.ts'
 import { Subject } from './subject.tsx'
@@ -29,7 +31,6 @@ export function ChangeDialog({
   change: Change
   onClose: () => void
 }) {
-  const client = useQueryClient()
   const [inputs, setInputs] = useState<Inputs>(() => firstInputs(deployment, change))
   const [done, setDone] = useState<Schemas['ChangeRequest'] | 'made' | null>(null)
   // The deployment when the dialog opened; the page behind it keeps reloading.
@@ -49,7 +50,7 @@ export function ChangeDialog({
       throw error
     })
     setDone(isChangeRequest(answer) ? answer : 'made')
-    for (const key of DEPLOYMENT_CHANGES) void client.invalidateQueries({ queryKey: [key] })
+    void renewAnswers(DEPLOYMENT_CHANGES)
   }
   if (done !== null)
     return <Done title={plan.title} subject={present.slug} done={done} onClose={onClose} />
@@ -71,10 +72,10 @@ export function ChangeDialog({
           </p>
         ))}
         {addsFeatures && (
-          <Checkbox
+          <Box
             label="Callers will send the new features"
-            checked={inputs.acceptsFeatures}
-            onChange={({ currentTarget }) => set({ acceptsFeatures: currentTarget.checked })}
+            isTicked={inputs.acceptsFeatures}
+            tick={(acceptsFeatures) => set({ acceptsFeatures })}
           />
         )}
       </Form>
@@ -194,8 +195,7 @@ function Fields({ change: { kind }, deployment, inputs, set }: FieldsProps) {
       description="1 to 50; all challengers together at most 50"
       inputMode="decimal"
       autoComplete="off"
-      value={inputs.share}
-      onChange={({ currentTarget }) => set({ share: currentTarget.value })}
+      {...typed(inputs.share, (text) => set({ share: text }))}
     />
   )
   if (kind === 'add') {
@@ -214,8 +214,7 @@ function Fields({ change: { kind }, deployment, inputs, set }: FieldsProps) {
         description="Empty: the deployment has none."
         inputMode="decimal"
         autoComplete="off"
-        value={inputs.cutoff}
-        onChange={({ currentTarget }) => set({ cutoff: currentTarget.value })}
+        {...typed(inputs.cutoff, (text) => set({ cutoff: text }))}
       />
     )
   }
@@ -227,14 +226,13 @@ function Fields({ change: { kind }, deployment, inputs, set }: FieldsProps) {
         label="Reason"
         description={`${kind === 'promote' ? 'Optional; shown' : 'Shown'} in the audit log`}
         maxLength={10_000}
-        value={inputs.reason}
-        onChange={({ currentTarget }) => set({ reason: currentTarget.value })}
+        {...typed(inputs.reason, (text) => set({ reason: text }))}
       />
       {mayHurry && deployment.emergency_rollback && (
-        <Checkbox
+        <Box
           label="This is an emergency: do not wait for approval"
-          checked={inputs.isEmergency}
-          onChange={({ currentTarget }) => set({ isEmergency: currentTarget.checked })}
+          isTicked={inputs.isEmergency}
+          tick={(isEmergency) => set({ isEmergency })}
         />
       )}
     </>
@@ -264,7 +262,6 @@ function ModelChoice({ deployment, inputs, set }: Omit<FieldsProps, 'change'>) {
         return (
           <NativeSelect
             label="Model"
-            value={inputs.model?.id ?? ''}
             data={[
               { value: '', label: 'Choose …' },
               ...found.map(({ id, name, version }) => ({
@@ -272,9 +269,9 @@ function ModelChoice({ deployment, inputs, set }: Omit<FieldsProps, 'change'>) {
                 label: withVersion(name, version),
               })),
             ]}
-            onChange={({ currentTarget }) =>
-              set({ model: found.find(({ id }) => id === currentTarget.value) ?? null })
-            }
+            {...typed(inputs.model?.id ?? '', (chosen) =>
+              set({ model: found.find(({ id }) => id === chosen) ?? null }),
+            )}
           />
         )
       }}

@@ -38,20 +38,16 @@ function Made({ slug }: { slug: string }) {
   const history = useHistory(slug)
   return (
     <Panel title="History">
-      <Loaded of={history}>
-        {(changes) =>
-          changes.length === 0 ? (
-            <Empty title="No changes yet" />
-          ) : (
-            <DataTable
-              caption="Changes of the deployment"
-              rows={changes.toReversed()}
-              columns={COLUMNS}
-              rowKey={({ at, kind }) => `${at} ${kind}`}
-              search="Search"
-            />
-          )
-        }
+      <Loaded of={history} empty={<Empty title="No changes yet" />}>
+        {(changes) => (
+          <DataTable
+            caption="Changes of the deployment"
+            rows={changes.toReversed()}
+            columns={COLUMNS}
+            rowKey={({ at, kind }) => `${at} ${kind}`}
+            search="Search"
+          />
+        )}
       </Loaded>
     </Panel>
   )

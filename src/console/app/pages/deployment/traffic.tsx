@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
 import { championPct, type Deployment } from '../../api/deployments.ts'
 import { ROOT } from '../../api/exchange.ts'
 import { Copy, RowButton, When } from '../../ui/facts.tsx'
 import { number, pct } from '../../ui/figures.ts'
+import { NameLink } from '../../ui/name-link.tsx'
 import { withVersion } from '../../ui/names.ts'
 import { Badge, Panel } from '../../ui/page.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
@@ -34,9 +34,7 @@ export function Traffic({
       head: 'Model',
       cell: ({ id, name, isChampion }) => (
         <>
-          <Link to={`/models/${id}` as string}>
-            <bdi>{name}</bdi>
-          </Link>{' '}
+          <NameLink to={`/models/${id}`} name={name} />{' '}
           <Badge kind={isChampion ? 'production' : ''}>
             {isChampion ? 'champion' : isShadow ? 'in shadow' : 'challenger'}
           </Badge>

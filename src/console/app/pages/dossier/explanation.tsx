@@ -1,4 +1,4 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { keepPreviousData } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { useAnswer } from '../../api/client.ts'
@@ -7,10 +7,12 @@ import { LISTED_BINS_MAX } from '../../contract.ts'
 import { useAddress } from '../../ui/address.ts'
 import { featureNames } from '../../ui/card.ts'
 import { NONE, number, readNumber, signed, whole } from '../../ui/figures.ts'
+import { LanguageChoice } from '../../ui/language-choice.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
-import { codeText, languageName, listLanguages, methodWords } from '../../ui/reason-words.ts'
+import { codeText, methodWords } from '../../ui/reason-words.ts'
 import { Empty, Loaded, Notice } from '../../ui/states.tsx'
+import { typed } from '../../ui/typed.ts'
 import { binWords } from './bins.tsx'
 import { LetterPanel } from './letter-panel.tsx'
 import { Waterfall } from './waterfall.tsx'
@@ -39,15 +41,6 @@ export function ExplanationPanels({ requestId, record, scoredAt, spec }: Explana
   const query = { lang, record, cutoff: goal ?? undefined }
   const params = { path: { request_id: requestId }, query }
   const loaded = useAnswer(PATH, params, { placeholderData: keepPreviousData })
-  const languages = listLanguages(spec)
-  const choice = languages.length > 1 && (
-    <NativeSelect
-      label="Language of texts"
-      value={lang}
-      data={languages.map((tag) => ({ value: tag, label: languageName(tag) }))}
-      onChange={({ currentTarget }) => change({ lang: currentTarget.value })}
-    />
-  )
   return (
     <Loaded of={loaded}>
       {(found) => {
@@ -56,7 +49,7 @@ export function ExplanationPanels({ requestId, record, scoredAt, spec }: Explana
         const nameFeature = (name: string) => labels.get(name) ?? fallback(name)
         return (
           <>
-            <Panel title="Why this score" actions={choice}>
+            <Panel title="Why this score" actions={<LanguageChoice spec={spec} />}>
               <Reasons
                 found={found}
                 nameFeature={nameFeature}
@@ -98,9 +91,10 @@ function Reasons({
   const { reasons, features, score, reason_method: method, key_factors: factors } = found
   if (reasons === null) {
     return (
-      <Empty title="No reasons for this score">
-        <p>The card declares none, or needed a baseline and had none in force at the time.</p>
-      </Empty>
+      <Empty
+        title="No reasons for this score"
+        hint="The card declares none, or needed a baseline and had none in force at the time."
+      />
     )
   }
   const compared = features.filter(({ baseline_points: points }) => points !== null)
@@ -110,12 +104,10 @@ function Reasons({
   return (
     <>
       {reasons.length === 0 ? (
-        <Empty title="No adverse factor">
-          <p>
-            No factor is adverse enough for a reason by the card’s rules. A decline needs the reason
-            of whoever declined.
-          </p>
-        </Empty>
+        <Empty
+          title="No adverse factor"
+          hint="No factor is adverse enough for a reason by the card’s rules. A decline needs the reason of whoever declined."
+        />
       ) : (
         <PlainTable
           caption="Reasons"
@@ -178,9 +170,8 @@ function Goal({ cutoff, choose }: { cutoff: string; choose: (text: string) => vo
         description="Empty: the cut-off of the baseline, or the next better grade"
         inputMode="decimal"
         autoComplete="off"
-        value={text}
         error={isWrong && 'Not a number'}
-        onChange={({ currentTarget }) => setText(currentTarget.value)}
+        {...typed(text, setText)}
       />
       <Button type="submit" variant="default">
         Show

@@ -2,6 +2,7 @@ import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { Copy } from '../../ui/facts.tsx'
 import { Panel } from '../../ui/page.tsx'
+import { typed } from '../../ui/typed.ts'
 import {
   DECISIONS,
   type Decision,
@@ -41,8 +42,7 @@ export function LetterPanel({ facts }: { facts: LetterFacts }) {
     <TextInput
       label={label}
       maxLength={240}
-      value={kept[name] ?? ''}
-      onChange={({ currentTarget }) => keep(name, currentTarget.value)}
+      {...typed(kept[name] ?? '', (text) => keep(name, text))}
     />
   )
   const template = kept[language] || standardTemplate(language)
@@ -60,8 +60,7 @@ export function LetterPanel({ facts }: { facts: LetterFacts }) {
         <NativeSelect
           label="Decision"
           data={[...DECISIONS]}
-          value={decision}
-          onChange={({ currentTarget }) => setDecision(currentTarget.value as Decision)}
+          {...typed(decision, (chosen) => setDecision(chosen as Decision))}
         />
       </div>
       {!isKnown && (
@@ -77,8 +76,7 @@ export function LetterPanel({ facts }: { facts: LetterFacts }) {
           description="This browser keeps it. Names in braces are put in: lender, decision, day, score, least, most, reasons, contact."
           rows={16}
           maxLength={20_000}
-          value={template}
-          onChange={({ currentTarget }) => keep(language, currentTarget.value)}
+          {...typed(template, (text) => keep(language, text))}
         />
         <Button variant="default" size="compact-sm" onClick={() => keep(language, '')}>
           Back to the standard

@@ -8,6 +8,7 @@ import { featureNames } from '../../ui/card.ts'
 import { whenExactly } from '../../ui/dates.ts'
 import { Copy, Facts } from '../../ui/facts.tsx'
 import { NONE, number, percent, whole } from '../../ui/figures.ts'
+import { NameLink } from '../../ui/name-link.tsx'
 import { withVersion } from '../../ui/names.ts'
 import { Badge, Page, Panel } from '../../ui/page.tsx'
 import { Empty, Loaded, Loading } from '../../ui/states.tsx'
@@ -45,9 +46,7 @@ export default function DossierPage() {
           <>
             {score.is_batch && <Pager score={score} record={record} />}
             {score.records.length === 0 ? (
-              <Empty title="The batch has no records">
-                <p>It was sent empty.</p>
-              </Empty>
+              <Empty title="The batch has no records" hint="It was sent empty." />
             ) : (
               <Decision score={score} record={record} />
             )}
@@ -99,9 +98,10 @@ function Decision({ score, record }: { score: Logged; record: number }) {
 function ResultTitle({ result }: { result: Result }) {
   return (
     <>
-      <Link to={`/models/${result.model_id}` as string}>
-        <bdi>{withVersion(result.model_name, result.model_version)}</bdi>
-      </Link>{' '}
+      <NameLink
+        to={`/models/${result.model_id}`}
+        name={withVersion(result.model_name, result.model_version)}
+      />{' '}
       <Badge>{result.role}</Badge> {result.served && <Badge kind="good">answered</Badge>}
     </>
   )
@@ -196,9 +196,7 @@ function Circumstances({ score }: { score: Logged }) {
           ['Request', <code key="id">{score.request_id}</code>],
           [
             'Deployment',
-            <Link key="deployment" to={`/deployments/${id}` as string}>
-              <bdi>{names.get(id) ?? id}</bdi>
-            </Link>,
+            <NameLink key="deployment" to={`/deployments/${id}`} name={names.get(id) ?? id} />,
           ],
           ['Asked by key', <bdi key="key">{names.get(keyId) ?? keyId}</bdi>],
           ['Answered in', `${number(latency)} ms`, score.is_batch ? 'for the batch' : undefined],

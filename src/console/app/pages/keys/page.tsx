@@ -5,10 +5,10 @@ import { useNames } from '../../api/names.ts'
 import { manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { RowButton, When } from '../../ui/facts.tsx'
+import { RowButton } from '../../ui/facts.tsx'
 import { whole } from '../../ui/figures.ts'
 import { EnvironmentBadge, Page } from '../../ui/page.tsx'
-import { CredentialName, RevokeDialog, RotateDialog } from '../../ui/secret.tsx'
+import { CredentialName, listTimes, RevokeDialog, RotateDialog } from '../../ui/secret.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 import { ChangeDialog, CreateDialog } from './dialogs.tsx'
@@ -27,7 +27,14 @@ export default function KeysPage() {
   const keys = useAnswer(PATH, {}, { select: (found) => found.keys })
   const mayManage = manages(role)
   const maker = (id: string) => names.get(id) ?? id
-  const columns = makeColumns(maker, mayManage ? setRequest : null)
+  const none = (
+    <Empty
+      title="There are no keys yet"
+      hint={
+        mayManage ? 'Create one for each server that scores.' : 'An owner or admin can create one.'
+      }
+    />
+  )
   return (
     <Page
       title="API keys"
@@ -37,26 +44,16 @@ export default function KeysPage() {
         Servers score with a key. To replace its secret, rotate it: both secrets are accepted while
         the servers change over.
       </p>
-      <Loaded of={keys}>
-        {(found) =>
-          found.length === 0 ? (
-            <Empty title="There are no keys yet">
-              <p>
-                {mayManage
-                  ? 'Create one for each server that scores.'
-                  : 'An owner or admin can create one.'}
-              </p>
-            </Empty>
-          ) : (
-            <DataTable
-              caption="API keys"
-              rows={found}
-              columns={columns}
-              rowKey={({ id }) => id}
-              search="Search"
-            />
-          )
-        }
+      <Loaded of={keys} empty={none}>
+        {(found) => (
+          <DataTable
+            caption="API keys"
+            rows={found}
+            columns={makeColumns(maker, mayManage ? setRequest : null)}
+            rowKey={({ id }) => id}
+            search="Search"
+          />
+        )}
       </Loaded>
       {request !== null && <Requested request={request} onClose={() => setRequest(null)} />}
     </Page>
@@ -85,7 +82,7 @@ function Requested({ request, onClose }: { request: Request; onClose: () => void
   return (
     <RevokeDialog
       credential={key}
-      end={() => api.DELETE('/v1/keys/{id}', { params })}
+      send={() => api.DELETE('/v1/keys/{id}', { params })}
       changes={CHANGES}
       onClose={onClose}
     />
@@ -127,19 +124,7 @@ function makeColumns(
       cell: ({ allowed_addresses: from }) =>
         from?.join(', ') ?? <span className="muted">anywhere</span>,
     },
-    { id: 'ends', head: 'Ends', when: ({ expires_at: end }) => end },
-    { id: 'used', head: 'Last used', when: ({ last_used_at: at }) => at },
-    {
-      id: 'made',
-      head: 'Created',
-      cell: ({ created_at: at, created_by: by }) => (
-        <div className="names small">
-          <When at={at} />
-          <bdi className="muted">{maker(by)}</bdi>
-        </div>
-      ),
-      value: ({ created_at: at }) => at,
-    },
+    ...listTimes<Key>(maker),
     ...(ask === null
       ? []
       : [

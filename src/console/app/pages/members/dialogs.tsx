@@ -3,7 +3,7 @@ import { api, readData } from '../../api/client.ts'
 import { ROLE_MEANINGS, ROLE_NAMES, rolesUpTo } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Role, Schemas } from '../../api/types.ts'
-import { Dialog, Form } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { useFields } from '../../ui/fields.tsx'
 
 export const MEMBER_CHANGES = ['/v1/members', '/v1', '/v1/audit-log']
@@ -20,32 +20,29 @@ function useRoleChoices() {
 
 export function AddDialog({ onClose }: { onClose: () => void }) {
   const { fields, bind } = useFields({ email: '', password: '', role: 'viewer' })
-  const roles = useRoleChoices()
   const send = () =>
     readData(api.POST('/v1/members', { body: { ...fields, role: fields.role as Role } }))
   return (
-    <Dialog title="Add a member" onClose={onClose}>
-      <Form
-        send={send}
-        submit="Add"
-        busy="Adding …"
-        changes={MEMBER_CHANGES}
-        onDone={onClose}
-        onCancel={onClose}
-      >
-        <TextInput label="Email" type="email" required autoComplete="off" {...bind('email')} />
-        <PasswordInput
-          label="First password"
-          description={`At least ${PASSWORD_MIN} characters. Give it to them yourself: no email is sent. They can change it on their account page.`}
-          required
-          minLength={PASSWORD_MIN}
-          maxLength={1024}
-          autoComplete="new-password"
-          {...bind('password')}
-        />
-        <NativeSelect label="Role" data={roles} {...bind('role')} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Add a member"
+      send={send}
+      submit="Add"
+      busy="Adding …"
+      changes={MEMBER_CHANGES}
+      onClose={onClose}
+    >
+      <TextInput label="Email" type="email" required autoComplete="off" {...bind('email')} />
+      <PasswordInput
+        label="First password"
+        description={`At least ${PASSWORD_MIN} characters. Give it to them yourself: no email is sent. They can change it on their account page.`}
+        required
+        minLength={PASSWORD_MIN}
+        maxLength={1024}
+        autoComplete="new-password"
+        {...bind('password')}
+      />
+      <NativeSelect label="Role" data={useRoleChoices()} {...bind('role')} />
+    </FormDialog>
   )
 }
 
@@ -57,25 +54,20 @@ export function RoleDialog({
   onClose: () => void
 }) {
   const { fields, bind } = useFields({ role: member.role as string })
-  const roles = useRoleChoices()
   const send = () => {
     const params = { path: { id: member.id } }
     return readData(api.PATCH('/v1/members/{id}', { params, body: { role: fields.role as Role } }))
   }
   return (
-    <Dialog title={`Role of ${member.email}`} onClose={onClose}>
-      <Form
-        send={send}
-        submit="Save"
-        busy="Saving …"
-        changes={MEMBER_CHANGES}
-        missing={fields.role === member.role ? 'Choose another role.' : null}
-        onDone={onClose}
-        onCancel={onClose}
-      >
-        <p>Now: {ROLE_NAMES[member.role]}. The new role takes effect within a minute.</p>
-        <NativeSelect label="Role" data={roles} {...bind('role')} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Role of ${member.email}`}
+      send={send}
+      changes={MEMBER_CHANGES}
+      missing={fields.role === member.role ? 'Choose another role.' : null}
+      onClose={onClose}
+    >
+      <p>Now: {ROLE_NAMES[member.role]}. The new role takes effect within a minute.</p>
+      <NativeSelect label="Role" data={useRoleChoices()} {...bind('role')} />
+    </FormDialog>
   )
 }

@@ -6,10 +6,10 @@ import { audits, manages, ROLE_MEANINGS, ROLE_NAMES, rolesUpTo } from '../../api
 import type { Session } from '../../api/session.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { RowButton } from '../../ui/facts.tsx'
-import { Badge, Page } from '../../ui/page.tsx'
-import { EndDialog } from '../../ui/secret.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
+import { Badge, Page, Refused } from '../../ui/page.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 import { AddDialog, MEMBER_CHANGES, RoleDialog } from './dialogs.tsx'
 
@@ -22,13 +22,7 @@ export default function MembersPage() {
   const [request, setRequest] = useState<Request | null>(null)
   const members = useMembers()
   const close = () => setRequest(null)
-  if (!audits(user.role)) {
-    return (
-      <Page title="Members">
-        <Empty title="Your role can’t see members" />
-      </Page>
-    )
-  }
+  if (!audits(user.role)) return <Refused page="Members" title="Your role can’t see members" />
   return (
     <Page
       title="Members"
@@ -52,13 +46,14 @@ export default function MembersPage() {
         <RoleDialog member={request.member} onClose={close} />
       )}
       {request !== null && request !== 'add' && request.kind === 'remove' && (
-        <EndDialog
+        <FormDialog
           title={`Remove ${request.member.email}`}
-          end={() =>
+          send={() =>
             api.DELETE('/v1/members/{id}', { params: { path: { id: request.member.id } } })
           }
-          verb="Remove"
+          submit="Remove"
           busy="Removing …"
+          isDanger
           changes={MEMBER_CHANGES}
           onClose={close}
         >
@@ -66,7 +61,7 @@ export default function MembersPage() {
             <bdi>{request.member.email}</bdi> can no longer sign in. Their sessions end within a
             minute. Keys that they created stay active.
           </p>
-        </EndDialog>
+        </FormDialog>
       )}
     </Page>
   )

@@ -1,9 +1,9 @@
-import { Checkbox } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, readData } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
-import { Dialog, Form } from '../../ui/dialog.tsx'
+import { Dialog, Form, FormDialog } from '../../ui/dialog.tsx'
+import { Box } from '../../ui/fields.tsx'
 import { withVersion } from '../../ui/names.ts'
 import { Notice } from '../../ui/states.tsx'
 
@@ -21,30 +21,25 @@ export function StatusDialog({ model, onClose }: DialogProps) {
   const isActive = status === 'active'
   const verb = isActive ? 'Archive' : 'Restore'
   return (
-    <Dialog title={`${verb} ${withVersion(name, version)}`} onClose={onClose}>
-      <Form
-        send={() =>
-          readData(
-            api.PATCH('/v1/models/{id}', {
-              params: { path: { id } },
-              body: { status: isActive ? 'archived' : 'active' },
-            }),
-          )
-        }
-        submit={verb}
-        busy="Saving …"
-        isDanger={isActive}
-        changes={CHANGES}
-        onDone={onClose}
-        onCancel={onClose}
-      >
-        <p>
-          {isActive
-            ? 'An archived model can’t become a challenger. Where it is a challenger now, it ends at once. A champion can’t be archived.'
-            : 'An active model can become a challenger again. It gets no traffic until then.'}
-        </p>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`${verb} ${withVersion(name, version)}`}
+      send={() =>
+        api.PATCH('/v1/models/{id}', {
+          params: { path: { id } },
+          body: { status: isActive ? 'archived' : 'active' },
+        })
+      }
+      submit={verb}
+      isDanger={isActive}
+      changes={CHANGES}
+      onClose={onClose}
+    >
+      <p>
+        {isActive
+          ? 'An archived model can’t become a challenger. Where it is a challenger now, it ends at once. A champion can’t be archived.'
+          : 'An active model can become a challenger again. It gets no traffic until then.'}
+      </p>
+    </FormDialog>
   )
 }
 
@@ -66,10 +61,10 @@ export function CopyDialog({ model, onClose }: DialogProps) {
       {made === null ? (
         <Form send={send} submit="Copy" busy="Copying …" changes={CHANGES} onCancel={onClose}>
           <p>The same specification, to the byte, is registered in {environment}.</p>
-          <Checkbox
+          <Box
             label="Deploy it: it becomes the champion of a new deployment."
-            checked={doesDeploy}
-            onChange={({ currentTarget }) => setDeploy(currentTarget.checked)}
+            isTicked={doesDeploy}
+            tick={setDeploy}
           />
         </Form>
       ) : (

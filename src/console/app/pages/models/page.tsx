@@ -7,6 +7,7 @@ import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { power } from '../../ui/figures.ts'
+import { NameLink } from '../../ui/name-link.tsx'
 import { Badge, EnvironmentBadge, Page } from '../../ui/page.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
@@ -24,11 +25,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: 'model',
     head: 'Model',
-    cell: ({ id, name }) => (
-      <Link to={`/models/${id}` as string}>
-        <bdi>{name}</bdi>
-      </Link>
-    ),
+    cell: ({ id, name }) => <NameLink to={`/models/${id}`} name={name} />,
     value: ({ name, version }) => `${name.toLowerCase()} ${version}`,
     text: ({ name, version, description, deployed_by }) =>
       `${name} ${version} ${description ?? ''} ${deployed_by}`,
@@ -92,10 +89,7 @@ function Use({ row: { status, champions, challenges } }: { row: Row }) {
 function DeploymentLink({ of: { slug, name }, as }: { of: Deployed; as: string }) {
   return (
     <span>
-      <Link to={`/deployments/${slug}` as string}>
-        <bdi>{name}</bdi>
-      </Link>{' '}
-      <span className="small muted">{as}</span>
+      <NameLink to={`/deployments/${slug}`} name={name} /> <span className="small muted">{as}</span>
     </span>
   )
 }
@@ -105,7 +99,7 @@ export default function ModelsPage() {
   const { role } = useUser()
   const models = useModels()
   const deployed = useDeployed().data ?? []
-  const [{ environment = '', status = '' }, change] = useAddress()
+  const [{ environment = '', status = '' }, , bind] = useAddress()
   const isFiltered = environment !== '' || status !== ''
   const actions = (
     <>
@@ -130,59 +124,50 @@ export default function ModelsPage() {
     <>
       <NativeSelect
         label="Environment"
-        value={environment}
         data={[
           { value: '', label: 'All' },
           { value: 'production', label: 'Production' },
           { value: 'staging', label: 'Staging' },
         ]}
-        onChange={({ currentTarget }) => change({ environment: currentTarget.value })}
+        {...bind('environment')}
       />
       <NativeSelect
         label="Status"
-        value={status}
         data={[
           { value: '', label: 'All' },
           { value: 'active', label: 'Active' },
           { value: 'archived', label: 'Archived' },
         ]}
-        onChange={({ currentTarget }) => change({ status: currentTarget.value })}
+        {...bind('status')}
       />
     </>
   )
+  const hint = deploys(role)
+    ? 'Upload a scorecard that your modeling tool exported, or import the card of another tool.'
+    : 'An owner, admin or lead modeler can upload a scorecard.'
+  const none = <Empty title="There are no models yet" hint={hint} />
   return (
     <Page title="Models" actions={actions}>
-      <Loaded of={models}>
-        {(found) =>
-          found.length === 0 ? (
-            <Empty title="There are no models yet">
-              <p>
-                {deploys(role)
-                  ? 'Upload a scorecard that your modeling tool exported, or import the card of another tool.'
-                  : 'An owner, admin or lead modeler can upload a scorecard.'}
-              </p>
-            </Empty>
-          ) : (
-            <DataTable
-              caption="Models"
-              rows={found
-                .filter((one) => environment === '' || one.environment === environment)
-                .filter((one) => status === '' || one.status === status)
-                .map((one) => withUse(one, deployed))}
-              columns={COLUMNS}
-              rowKey={({ id }) => id}
-              search="Search"
-              filters={filters}
-              empty={
-                <Empty title="No model matches">
-                  <p>
-                    {isFiltered ? 'Choose another environment or status.' : 'Search otherwise.'}
-                  </p>
-                </Empty>
-              }
-            />
-          )
-        }
+      <Loaded of={models} empty={none}>
+        {(found) => (
+          <DataTable
+            caption="Models"
+            rows={found
+              .filter((one) => environment === '' || one.environment === environment)
+              .filter((one) => status === '' || one.status === status)
+              .map((one) => withUse(one, deployed))}
+            columns={COLUMNS}
+            rowKey={({ id }) => id}
+            search="Search"
+            filters={filters}
+            empty={
+              <Empty
+                title="No model matches"
+                hint={isFiltered ? 'Choose another environment or status.' : 'Search otherwise.'}
+              />
+            }
+          />
+        )}
       </Loaded>
     </Page>
   )

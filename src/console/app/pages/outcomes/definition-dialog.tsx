@@ -1,7 +1,7 @@
 import { Textarea, TextInput } from '@mantine/core'
 import { api, readData } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
-import { Dialog, Form } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { useFields } from '../../ui/fields.tsx'
 
 const MONTHS = { type: 'number', min: 1, step: 1, required: true } as const
@@ -37,56 +37,49 @@ export function DefinitionDialog({
     )
   const isTaken = present === null && taken.includes(fields.id)
   return (
-    <Dialog
+    <FormDialog
       title={present === null ? 'Define an outcome' : `Change ${present.label}`}
+      send={send}
+      changes={['/v1/outcome-definitions', '/v1/deployments/{slug}/performance']}
+      missing={isTaken ? 'Another definition has this short name.' : null}
       onClose={onClose}
     >
-      <Form
-        send={send}
-        submit="Save"
-        busy="Saving …"
-        onDone={onClose}
-        onCancel={onClose}
-        changes={['/v1/outcome-definitions', '/v1/deployments/{slug}/performance']}
-        missing={isTaken ? 'Another definition has this short name.' : null}
-      >
-        {present === null && (
-          <TextInput
-            label="Short name"
-            description="What files of outcomes name it by, such as gb12"
-            required
-            maxLength={64}
-            pattern="[A-Za-z0-9_\-]+"
-            title="Letters, digits, - and _"
-            autoComplete="off"
-            {...bind('id')}
-          />
-        )}
+      {present === null && (
         <TextInput
-          label="Name"
-          description="Such as “Bad within 12 months”"
+          label="Short name"
+          description="What files of outcomes name it by, such as gb12"
           required
-          maxLength={255}
-          {...bind('label')}
+          maxLength={64}
+          pattern="[A-Za-z0-9_\-]+"
+          title="Letters, digits, - and _"
+          autoComplete="off"
+          {...bind('id')}
         />
-        <Textarea
-          label="When an account is bad"
-          description="Such as “90 days past due, or written off”"
-          required
-          maxLength={2000}
-          {...bind('rule')}
-        />
-        <TextInput
-          {...MONTHS}
-          label="Months after booking within which an account counts as bad"
-          {...bind('window')}
-        />
-        <TextInput
-          {...MONTHS}
-          label="Months after booking from which an outcome is ripe"
-          {...bind('maturity')}
-        />
-      </Form>
-    </Dialog>
+      )}
+      <TextInput
+        label="Name"
+        description="Such as “Bad within 12 months”"
+        required
+        maxLength={255}
+        {...bind('label')}
+      />
+      <Textarea
+        label="When an account is bad"
+        description="Such as “90 days past due, or written off”"
+        required
+        maxLength={2000}
+        {...bind('rule')}
+      />
+      <TextInput
+        {...MONTHS}
+        label="Months after booking within which an account counts as bad"
+        {...bind('window')}
+      />
+      <TextInput
+        {...MONTHS}
+        label="Months after booking from which an outcome is ripe"
+        {...bind('maturity')}
+      />
+    </FormDialog>
   )
 }

@@ -1,7 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useAnswer } from '../../api/client.ts'
 import { send as sendOrder } from '../../api/send.ts'
+import { renewAnswers } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Form } from '../../ui/dialog.tsx'
 import { FileField } from '../../ui/fields.tsx'
@@ -51,7 +51,6 @@ export function ImportPanel() {
 }
 
 function ImportProgress({ id }: { id: string }) {
-  const client = useQueryClient()
   const asked = useAnswer(
     PATH,
     { path: { id } },
@@ -60,8 +59,8 @@ function ImportProgress({ id }: { id: string }) {
   const status = asked.data?.status
   useEffect(() => {
     if (status !== 'done') return
-    for (const path of CHANGED) void client.invalidateQueries({ queryKey: [path] })
-  }, [status, client])
+    void renewAnswers(CHANGED)
+  }, [status])
   return <Loaded of={asked}>{(found) => <Progress found={found} />}</Loaded>
 }
 

@@ -20,6 +20,10 @@ export default function OutcomesPage() {
   const definitions = useDefinitions()
   const [asked, setAsked] = useState<Definition | 'new' | null>(null)
   const mayDefine = deploys(role)
+  const hint = mayDefine
+    ? 'Define an outcome, then upload what became of applicants.'
+    : 'An owner, admin or lead modeler can define an outcome.'
+  const none = <Empty title="Nothing counts as bad yet" hint={hint} />
   return (
     <Page
       title="Outcomes"
@@ -30,25 +34,15 @@ export default function OutcomesPage() {
         account is bad, and when its outcome is ripe.
       </p>
       <Panel title="Definitions">
-        <Loaded of={definitions}>
-          {(found) =>
-            found.length === 0 ? (
-              <Empty title="Nothing counts as bad yet">
-                <p>
-                  {mayDefine
-                    ? 'Define an outcome, then upload what became of applicants.'
-                    : 'An owner, admin or lead modeler can define an outcome.'}
-                </p>
-              </Empty>
-            ) : (
-              <DataTable
-                caption="Definitions of outcomes"
-                rows={found}
-                columns={makeColumns(mayDefine ? setAsked : null)}
-                rowKey={({ id }) => id}
-              />
-            )
-          }
+        <Loaded of={definitions} empty={none}>
+          {(found) => (
+            <DataTable
+              caption="Definitions of outcomes"
+              rows={found}
+              columns={makeColumns(mayDefine ? setAsked : null)}
+              rowKey={({ id }) => id}
+            />
+          )}
         </Loaded>
       </Panel>
       {mayDefine && <ImportPanel />}

@@ -4,6 +4,7 @@ import { Sparkline } from '../../ui/chart/sparkline.tsx'
 import { shortDay, when } from '../../ui/dates.ts'
 import { index, NONE, percent, whole } from '../../ui/figures.ts'
 import { ATTENTION_LIGHTS, Light } from '../../ui/light.tsx'
+import { NameLink } from '../../ui/name-link.tsx'
 import { Badge, EnvironmentBadge } from '../../ui/page.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { describeReasons } from './reasons.ts'
@@ -81,9 +82,7 @@ function Names({ deployment }: { deployment: Deployment }) {
   const versions = challengers.map(({ version }) => version)
   return (
     <div className="names">
-      <Link to={`/deployments/${slug}` as string}>
-        <bdi>{name}</bdi>
-      </Link>
+      <NameLink to={`/deployments/${slug}`} name={name} />
       <span className="badges">
         <EnvironmentBadge name={environment} />
         {!is_active && <Badge kind="off">inactive</Badge>}

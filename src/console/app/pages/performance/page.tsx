@@ -44,19 +44,16 @@ export default function PerformancePage() {
 
 function Defined(about: AboutDeployment) {
   const definitions = useDefinitions()
+  const none = (
+    <Empty title="No outcomes yet">
+      <p>
+        <Link to={'/outcomes' as string}>Define what counts as bad</Link>, then send outcomes.
+      </p>
+    </Empty>
+  )
   return (
-    <Loaded of={definitions}>
-      {(all) =>
-        all.length === 0 ? (
-          <Empty title="No outcomes yet">
-            <p>
-              <Link to={'/outcomes' as string}>Define what counts as bad</Link>, then send outcomes.
-            </p>
-          </Empty>
-        ) : (
-          <Report {...about} definitions={all} />
-        )
-      }
+    <Loaded of={definitions} empty={none}>
+      {(all) => <Report {...about} definitions={all} />}
     </Loaded>
   )
 }
@@ -66,7 +63,7 @@ function Report({
   featureName,
   definitions,
 }: AboutDeployment & { definitions: readonly Schemas['OutcomeDefinition'][] }) {
-  const [search, change] = useAddress()
+  const [search, , bind] = useAddress()
   const chosen = definitions.find(({ id }) => id === search['definition']) ?? definitions[0]
   const development = readNumber(search['development'] ?? '')
   const isShare = development !== null && development >= 0 && development <= 1
@@ -79,17 +76,16 @@ function Report({
       <div className="filters">
         <NativeSelect
           label="Definition of bad"
-          value={chosen?.id ?? ''}
           data={definitions.map(({ id, label }) => ({ value: id, label }))}
-          onChange={({ currentTarget }) => change({ definition: currentTarget.value })}
+          {...bind('definition')}
+          value={chosen?.id ?? ''}
         />
         <PeriodChoice standard={STANDARD} />
         <TextInput
           label="AUC at development (optional)"
           inputMode="decimal"
-          value={search['development'] ?? ''}
           {...(search['development'] && !isShare && { error: 'From 0 to 1, as 0.78' })}
-          onChange={({ currentTarget }) => change({ development: currentTarget.value })}
+          {...bind('development')}
         />
       </div>
       {chosen && (
@@ -123,11 +119,8 @@ function Answers({ found }: { found: Performance }) {
   const modelName = useModelNames()
   const { coverage, expected, n, bad } = found
   if (n === 0) {
-    return (
-      <Empty title="No good or bad outcome yet">
-        <p>The figures need outcomes of this definition, in this period.</p>
-      </Empty>
-    )
+    const hint = 'The figures need outcomes of this definition, in this period.'
+    return <Empty title="No good or bad outcome yet" hint={hint} />
   }
   return (
     <Panel title="Is the card still good?">

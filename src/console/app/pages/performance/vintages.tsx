@@ -21,9 +21,10 @@ export function Vintages({ slug, definition }: { slug: string; definition: strin
       <Loaded of={asked}>
         {({ vintages }) =>
           vintages.length === 0 ? (
-            <Empty title="No booked accounts yet">
-              <p>Send the day of booking with decisions or outcomes.</p>
-            </Empty>
+            <Empty
+              title="No booked accounts yet"
+              hint="Send the day of booking with decisions or outcomes."
+            />
           ) : (
             <>
               <Curves vintages={vintages.slice(-CURVES_MAX)} />

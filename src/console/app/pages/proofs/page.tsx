@@ -12,9 +12,9 @@ import { Copy, Facts } from '../../ui/facts.tsx'
 import { Download, useFields } from '../../ui/fields.tsx'
 import { counted, whole } from '../../ui/figures.ts'
 import { Page, Panel } from '../../ui/page.tsx'
+import { endOfDay } from '../../ui/period.tsx'
 import { Loaded, Notice } from '../../ui/states.tsx'
 
-const DAY_MS = 86_400_000
 const FORMATS = [
   { value: 'csv', label: 'CSV' },
   { value: 'ndjson', label: 'NDJSON' },
@@ -120,7 +120,7 @@ function LogExport() {
     const query = new URLSearchParams({
       format,
       from: `${first}T00:00:00.000Z`,
-      to: new Date(Date.parse(`${last}T00:00:00Z`) + DAY_MS).toISOString(),
+      to: endOfDay(last),
       ...(deployment !== '' && { deployment }),
     })
     const file = await readFile(`/v1/log/export?${query}`)

@@ -1,11 +1,11 @@
 import { Button, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, readData, useAnswer } from '../../api/client.ts'
 import { deploys } from '../../api/roles.ts'
-import { useUser } from '../../api/state.ts'
+import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { Dialog, Form } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { RowButton, When } from '../../ui/facts.tsx'
 import { useFields } from '../../ui/fields.tsx'
 import { number, readNumber, whole } from '../../ui/figures.ts'
@@ -32,7 +32,6 @@ interface BaselinesProps {
  */
 export function Baselines({ slug, champion }: BaselinesProps) {
   const mayChange = deploys(useUser().role)
-  const client = useQueryClient()
   const [isMaking, setMaking] = useState(false)
   const listed = useAnswer(PATH, { path: { slug }, query: { limit: LISTED_MAX } })
   const putting = useMutation({
@@ -41,7 +40,7 @@ export function Baselines({ slug, champion }: BaselinesProps) {
       const init = { params: { path: { slug } }, body }
       return readData(api.PUT('/v1/deployments/{slug}/reason-baseline', init))
     },
-    onSuccess: () => client.invalidateQueries({ queryKey: [PATH] }),
+    onSuccess: () => renewAnswers([PATH]),
   })
   const { reasons } = champion.spec as { reasons?: unknown }
   const method = isObject(reasons) ? String(reasons['method']) : ''
@@ -84,13 +83,14 @@ export function Baselines({ slug, champion }: BaselinesProps) {
       <Loaded of={listed}>
         {({ reason_baselines: all }) =>
           all.length === 0 ? (
-            <Empty title="No baselines yet">
-              <p>
-                {mayChange
+            <Empty
+              title="No baselines yet"
+              hint={
+                mayChange
                   ? 'Make one from the applicants of a period, then put it in force.'
-                  : 'A lead modeler, admin or owner can make one.'}
-              </p>
-            </Empty>
+                  : 'A lead modeler, admin or owner can make one.'
+              }
+            />
           ) : (
             <PlainTable
               caption="Baselines"
@@ -150,34 +150,32 @@ function MakeDialog({ slug, champion, method, onClose }: MakeDialogProps) {
   }
   const isAtCutoff = method === 'mean_at_cutoff'
   return (
-    <Dialog title="Make a baseline" onClose={onClose}>
-      <Form
-        send={make}
-        submit="Make it"
-        busy="Counting …"
-        changes={[PATH]}
-        missing={isAtCutoff && readNumber(fields.cutoff) === null ? 'Give the cut-off.' : null}
-        onDone={onClose}
-        onCancel={onClose}
-      >
-        <p>
-          It averages the points of each feature: {methodName(method)}. A baseline never changes,
-          and has no effect until it is put in force.
-        </p>
-        {isAtCutoff && (
-          <>
-            <TextInput label="Cut-off" description="Lowest score that passes" {...bind('cutoff')} />
-            <TextInput
-              label="Points beyond the cut-off"
-              description="Empty: the points that double the odds"
-              {...bind('band_points')}
-            />
-          </>
-        )}
-        <TextInput type="date" label="From (UTC)" {...bind('from')} />
-        <TextInput type="date" label="Before (UTC)" {...bind('to')} />
-        <TextInput label="Fewest applicants" description="Empty: 200" {...bind('min_population')} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Make a baseline"
+      send={make}
+      submit="Make it"
+      busy="Counting …"
+      changes={[PATH]}
+      missing={isAtCutoff && readNumber(fields.cutoff) === null ? 'Give the cut-off.' : null}
+      onClose={onClose}
+    >
+      <p>
+        It averages the points of each feature: {methodName(method)}. A baseline never changes, and
+        has no effect until it is put in force.
+      </p>
+      {isAtCutoff && (
+        <>
+          <TextInput label="Cut-off" description="Lowest score that passes" {...bind('cutoff')} />
+          <TextInput
+            label="Points beyond the cut-off"
+            description="Empty: the points that double the odds"
+            {...bind('band_points')}
+          />
+        </>
+      )}
+      <TextInput type="date" label="From (UTC)" {...bind('from')} />
+      <TextInput type="date" label="Before (UTC)" {...bind('to')} />
+      <TextInput label="Fewest applicants" description="Empty: 200" {...bind('min_population')} />
+    </FormDialog>
   )
 }

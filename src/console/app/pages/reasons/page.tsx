@@ -1,20 +1,14 @@
-import { NativeSelect } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useAnswer } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { NONE, percent, whole } from '../../ui/figures.ts'
+import { LanguageChoice } from '../../ui/language-choice.tsx'
 import { withVersion } from '../../ui/names.ts'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
-import {
-  hasReasons,
-  isObject,
-  languageName,
-  listLanguages,
-  readTexts,
-} from '../../ui/reason-words.ts'
+import { hasReasons, isObject, readTexts } from '../../ui/reason-words.ts'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
 import { Baselines } from './baselines.tsx'
@@ -45,11 +39,10 @@ export default function ReasonsPage() {
 }
 
 function Counts({ deployment: { slug }, champion }: AboutDeployment) {
-  const [search, change] = useAddress()
+  const [search] = useAddress()
   const period = readPeriod(search, STANDARD)
   const params = { path: { slug }, query: period }
   const asked = useAnswer('/v1/deployments/{slug}/reason-counts', params)
-  const languages = listLanguages(champion.spec)
   const language = search['lang'] ?? 'en'
   // A count reads the log, so another language takes its texts from the card.
   const codes = champion.spec['reason_codes']
@@ -61,14 +54,7 @@ function Counts({ deployment: { slug }, champion }: AboutDeployment) {
     <>
       <div className="filters">
         <PeriodChoice standard={STANDARD} />
-        {languages.length > 1 && (
-          <NativeSelect
-            label="Language of texts"
-            value={language}
-            data={languages.map((tag) => ({ value: tag, label: languageName(tag) }))}
-            onChange={({ currentTarget }) => change({ lang: currentTarget.value })}
-          />
-        )}
+        <LanguageChoice spec={champion.spec} />
       </div>
       <Panel title={`Reasons of ${withVersion(champion.name, champion.version)}`}>
         <Loaded of={asked}>{(counts) => <ByGrade counts={counts} readText={readText} />}</Loaded>
@@ -100,9 +86,10 @@ function ByGrade({ counts, readText }: ByGradeProps) {
     return (
       <>
         {about}
-        <Empty title="No answers with reasons in this period">
-          <p>Choose a longer one, or put a baseline in force below.</p>
-        </Empty>
+        <Empty
+          title="No answers with reasons in this period"
+          hint="Choose a longer one, or put a baseline in force below."
+        />
       </>
     )
   }

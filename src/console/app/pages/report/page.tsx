@@ -16,7 +16,7 @@ import { ReportBody } from './body.tsx'
 export default function ReportPage() {
   const slug = useSlug()
   const { month = '' } = useParams({ strict: false }) as { month?: string }
-  const [search, change] = useAddress()
+  const [search, , bind] = useAddress()
   const navigate = useNavigate()
   const definitions = useDefinitions()
   const definition = search['definition'] || definitions.data?.[0]?.id
@@ -61,9 +61,8 @@ export default function ReportPage() {
           />
           <NativeSelect
             label="Definition of bad"
-            value={definition ?? ''}
             data={(definitions.data ?? []).map(({ id, label }) => ({ value: id, label }))}
-            onChange={({ currentTarget }) => change({ definition: currentTarget.value })}
+            {...bind('definition', definition)}
           />
         </div>
         <Loaded of={asked}>

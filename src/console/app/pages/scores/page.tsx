@@ -9,15 +9,17 @@ import type { Schemas } from '../../api/types.ts'
 import { type Search, useAddress } from '../../ui/address.ts'
 import { When } from '../../ui/facts.tsx'
 import { NONE, number, percent } from '../../ui/figures.ts'
+import { NameLink } from '../../ui/name-link.tsx'
 import { EnvironmentBadge, Page } from '../../ui/page.tsx'
 import { Pages, usePages } from '../../ui/pages.tsx'
+import { Days, readDays } from '../../ui/period.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
+import { typed } from '../../ui/typed.ts'
 
 type Score = Schemas['FoundScore']
 
 const PATH = '/v1/scores'
-const DAY_MS = 86_400_000
 
 /** Finds scores by a request or by the reference of an application. */
 export default function ScoresPage() {
@@ -50,7 +52,7 @@ export default function ScoresPage() {
 
 function Finder({ wanted, search }: { wanted: string; search: Search }) {
   const [text, setText] = useState(wanted)
-  const [, change] = useAddress()
+  const [, , bind] = useAddress()
   const navigate = useNavigate()
   const deployed = useDeployed().data ?? []
   const find = (event: FormEvent) => {
@@ -72,24 +74,14 @@ function Finder({ wanted, search }: { wanted: string; search: Search }) {
           className="wide-field"
           autoComplete="off"
           required
-          value={text}
-          onChange={({ currentTarget }) => setText(currentTarget.value)}
+          {...typed(text, setText)}
         />
         <NativeSelect
           label="Deployment"
           data={[{ value: '', label: 'All' }, ...deploymentChoices(deployed)]}
-          value={search['deployment'] ?? ''}
-          onChange={({ currentTarget }) => change({ deployment: currentTarget.value })}
+          {...bind('deployment')}
         />
-        {(['from', 'to'] as const).map((end) => (
-          <TextInput
-            key={end}
-            type="date"
-            label={end === 'from' ? 'First day (UTC)' : 'Last day (UTC)'}
-            value={search[end] ?? ''}
-            onChange={({ currentTarget }) => change({ [end]: currentTarget.value })}
-          />
-        ))}
+        <Days />
         <Button type="submit">Find</Button>
       </form>
     </search>
@@ -106,12 +98,10 @@ function Results({ wanted, search }: Sought) {
   return (
     <Found wanted={wanted} search={search} match="whole">
       <Found wanted={wanted} search={search} match="part">
-        <Empty title="No score has this reference, or one that contains it">
-          <p>
-            Check its spelling, the deployment and the days. A score appears within two seconds of
-            its answer.
-          </p>
-        </Empty>
+        <Empty
+          title="No score has this reference, or one that contains it"
+          hint="Check its spelling, the deployment and the days. A score appears within two seconds of its answer."
+        />
       </Found>
     </Found>
   )
@@ -120,21 +110,15 @@ function Results({ wanted, search }: Sought) {
 /** @param children what is shown where nothing is found */
 function Found({
   wanted,
-  search: { deployment, from, to },
+  search,
   match,
   children,
 }: Sought & { match: 'whole' | 'part'; children: ReactNode }) {
-  const list = usePages([PATH, wanted, match, deployment, from, to], (page, signal) => {
-    const query = {
-      ...page,
-      match,
-      reference: wanted,
-      deployment: deployment || undefined,
-      ...(from && { from: `${from}T00:00:00Z` }),
-      ...(to && { to: new Date(Date.parse(`${to}T00:00:00Z`) + DAY_MS).toISOString() }),
-    }
-    return read(PATH, { query }, signal)
-  })
+  const deployment = search['deployment'] || undefined
+  const query = { match, reference: wanted, deployment, ...readDays(search) }
+  const list = usePages([PATH, query], (page, signal) =>
+    read(PATH, { query: { ...query, ...page } }, signal),
+  )
   const byId = useDeploymentById()
   return (
     <Pages of={list} rows={({ scores }) => scores}>
@@ -171,9 +155,7 @@ function makeColumns(byId: ReturnType<typeof useDeploymentById>): readonly Colum
       head: 'Reference',
       cell: ({ reference, request_id: request, record_index: record }) => (
         <div className="names">
-          <Link to={`/scores/${request}/${record}` as string}>
-            <bdi>{reference}</bdi>
-          </Link>
+          <NameLink to={`/scores/${request}/${record}`} name={reference} />
           <code className="small muted">{request}</code>
         </div>
       ),
@@ -192,9 +174,7 @@ function makeColumns(byId: ReturnType<typeof useDeploymentById>): readonly Colum
         const deployment = byId(id)
         return (
           <div className="names">
-            <Link to={`/deployments/${id}` as string}>
-              <bdi>{deployment?.name ?? id}</bdi>
-            </Link>
+            <NameLink to={`/deployments/${id}`} name={deployment?.name ?? id} />
             <span className="badges">
               {deployment && <EnvironmentBadge name={deployment.environment} />}
               <span className="small muted">

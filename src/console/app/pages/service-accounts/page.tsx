@@ -5,14 +5,14 @@ import { useNames } from '../../api/names.ts'
 import { audits, manages, ROLE_NAMES, rolesBelow } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Role, Schemas } from '../../api/types.ts'
-import { Form } from '../../ui/dialog.tsx'
-import { RowButton, When } from '../../ui/facts.tsx'
+import { RowButton } from '../../ui/facts.tsx'
 import { useFields } from '../../ui/fields.tsx'
-import { Page } from '../../ui/page.tsx'
+import { Page, Refused } from '../../ui/page.tsx'
 import {
   CredentialName,
   endAfter,
   LastDay,
+  listTimes,
   RevokeDialog,
   RotateDialog,
   SecretDialog,
@@ -31,39 +31,39 @@ export default function ServiceAccountsPage() {
   const { role } = useUser()
   const names = useNames()
   const [request, setRequest] = useState<Request | null>(null)
-  const accounts = useAnswer(PATH, {}, { enabled: audits(role) })
+  const accounts = useAnswer(
+    PATH,
+    {},
+    { enabled: audits(role), select: (found) => found.service_accounts },
+  )
+  if (!audits(role)) {
+    return <Refused page="Service accounts" title="Your role can’t see service accounts" />
+  }
   const actions = manages(role) && (
     <Button onClick={() => setRequest('create')}>Create a service account</Button>
   )
-  if (!audits(role)) {
-    return (
-      <Page title="Service accounts">
-        <Empty title="Your role can’t see service accounts" />
-      </Page>
-    )
-  }
+  const none = (
+    <Empty
+      title="There are no service accounts"
+      hint="Create one for each program that deploys or reads."
+    />
+  )
   return (
     <Page title="Service accounts" actions={actions}>
       <p className="lead">
         A pipeline or notebook manages with a token of its own, and without a person’s password. It
         stays when its maker leaves.
       </p>
-      <Loaded of={accounts}>
-        {({ service_accounts: found }) =>
-          found.length === 0 ? (
-            <Empty title="There are no service accounts">
-              <p>Create one for each program that deploys or reads.</p>
-            </Empty>
-          ) : (
-            <DataTable
-              caption="Service accounts"
-              rows={found}
-              columns={makeColumns((id) => names.get(id) ?? id, manages(role) ? setRequest : null)}
-              rowKey={({ id }) => id}
-              search="Search"
-            />
-          )
-        }
+      <Loaded of={accounts} empty={none}>
+        {(found) => (
+          <DataTable
+            caption="Service accounts"
+            rows={found}
+            columns={makeColumns((id) => names.get(id) ?? id, manages(role) ? setRequest : null)}
+            rowKey={({ id }) => id}
+            search="Search"
+          />
+        )}
       </Loaded>
       {request === 'create' && <CreateDialog onClose={() => setRequest(null)} />}
       {request !== null && request !== 'create' && (
@@ -98,7 +98,7 @@ function Requested({
   return (
     <RevokeDialog
       credential={account}
-      end={() => api.DELETE('/v1/service-accounts/{id}', { params })}
+      send={() => api.DELETE('/v1/service-accounts/{id}', { params })}
       changes={CHANGES}
       onClose={onClose}
     />
@@ -118,19 +118,7 @@ function makeColumns(
       text: ({ name, prefix, role }) => `${name} ${prefix} ${ROLE_NAMES[role]}`,
     },
     { id: 'role', head: 'Role', value: ({ role }) => ROLE_NAMES[role] },
-    { id: 'ends', head: 'Ends', when: ({ expires_at: at }) => at },
-    { id: 'used', head: 'Last used', when: ({ last_used_at: at }) => at },
-    {
-      id: 'made',
-      head: 'Created',
-      cell: ({ created_at: at, created_by: by }) => (
-        <div className="names small">
-          <When at={at} />
-          <bdi className="muted">{maker(by)}</bdi>
-        </div>
-      ),
-      value: ({ created_at: at }) => at,
-    },
+    ...listTimes<Account>(maker),
     ...(ask === null
       ? []
       : [
@@ -167,32 +155,30 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
     return { name, secret: token }
   }
   return (
-    <SecretDialog title="Create a service account" what="token" onClose={onClose}>
-      {(onMade) => (
-        <Form
-          send={async () => onMade(await create())}
-          submit="Create"
-          busy="Creating …"
-          changes={CHANGES}
-          onCancel={onClose}
-        >
-          <TextInput
-            label="Name"
-            description="For example the pipeline that uses it"
-            required
-            maxLength={255}
-            autoComplete="off"
-            {...bind('name')}
-          />
-          <NativeSelect
-            label="Role"
-            description="Only roles below your own"
-            data={rolesBelow(role).map((one) => ({ value: one, label: ROLE_NAMES[one] }))}
-            {...bind('role')}
-          />
-          <LastDay description="At most 366 days ahead; empty: in 90 days" {...bind('day')} />
-        </Form>
-      )}
+    <SecretDialog
+      title="Create a service account"
+      what="token"
+      make={create}
+      submit="Create"
+      busy="Creating …"
+      changes={CHANGES}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Name"
+        description="For example the pipeline that uses it"
+        required
+        maxLength={255}
+        autoComplete="off"
+        {...bind('name')}
+      />
+      <NativeSelect
+        label="Role"
+        description="Only roles below your own"
+        data={rolesBelow(role).map((one) => ({ value: one, label: ROLE_NAMES[one] }))}
+        {...bind('role')}
+      />
+      <LastDay description="At most 366 days ahead; empty: in 90 days" {...bind('day')} />
     </SecretDialog>
   )
 }

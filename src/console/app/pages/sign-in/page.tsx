@@ -4,6 +4,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { type SignInMethods, signIn, signInMethods, startSignOn } from '../../api/session.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Failure, Loaded } from '../../ui/states.tsx'
+import { typed } from '../../ui/typed.ts'
 import { signOnFaultText } from './faults.ts'
 
 /** Asks for a sign-in, at every address. */
@@ -119,8 +120,7 @@ function PasswordForm() {
         autoComplete="username"
         required
         withAsterisk={false}
-        value={email}
-        onChange={({ currentTarget }) => setEmail(currentTarget.value)}
+        {...typed(email, setEmail)}
       />
       <PasswordInput
         label="Password"
@@ -128,8 +128,7 @@ function PasswordForm() {
         required
         withAsterisk={false}
         visibilityToggleButtonProps={{ 'aria-label': 'Show what is typed', tabIndex: 0 }}
-        value={password}
-        onChange={({ currentTarget }) => setPassword(currentTarget.value)}
+        {...typed(password, setPassword)}
       />
       {sending.error && <Failure error={sending.error} />}
       <Button type="submit" fullWidth aria-disabled={sending.isPending}>

@@ -12,6 +12,7 @@ import { index, percent, readNumber, sampleSize, whole } from '../../ui/figures.
 import { Light, VerdictLight } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Notice } from '../../ui/states.tsx'
+import { typed } from '../../ui/typed.ts'
 import { isChangeRequest } from '../deployment/change-dialog.tsx'
 
 type Alarm = Schemas['Alarm']
@@ -107,8 +108,7 @@ function Levels({ slug, alarm }: { slug: string; alarm: Alarm }) {
             label={label}
             description={hint}
             inputMode="decimal"
-            value={texts[name] ?? ''}
-            onChange={({ currentTarget }) => setTexts({ ...texts, [name]: currentTarget.value })}
+            {...typed(texts[name] ?? '', (text) => setTexts({ ...texts, [name]: text }))}
           />
         ))}
         {alarm.is_on && (

@@ -113,6 +113,8 @@ export function unusualShare(feature: Feature): number {
   )
 }
 
-export function byIndex(a: Feature, b: Feature): number {
+type Indexed = Pick<Feature, 'csi_psi'>
+
+export function byIndex(a: Indexed, b: Indexed): number {
   return (b.csi_psi ?? -1) - (a.csi_psi ?? -1)
 }

@@ -16,7 +16,7 @@ import { Empty, Failure, Loaded, Loading } from '../../ui/states.tsx'
 import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
 import { UnreadChanges } from '../deployment/unread-changes.tsx'
 import { AlarmPanel } from './alarm.tsx'
-import { conclude, worstVerdict } from './conclusion.ts'
+import { byIndex, conclude, worstVerdict } from './conclusion.ts'
 import { Features } from './features.tsx'
 
 type Stability = Schemas['Stability']
@@ -44,7 +44,7 @@ export default function StabilityPage() {
 }
 
 function Report({ deployment: { slug }, featureName }: AboutDeployment) {
-  const [search, change] = useAddress()
+  const [search, , bind] = useAddress()
   const period = readPeriod(search, STANDARD)
   const interval = readInterval(search['by'])
   const from = useMemo(() => startOfDay(Date.now() - INTERVALS[interval].days * DAY_MS), [interval])
@@ -59,8 +59,8 @@ function Report({ deployment: { slug }, featureName }: AboutDeployment) {
         <NativeSelect
           label="Curves by"
           data={Object.entries(INTERVALS).map(([value, { label }]) => ({ value, label }))}
+          {...bind('by')}
           value={interval}
-          onChange={({ currentTarget }) => change({ by: currentTarget.value })}
         />
       </div>
       {alarm.error && <Failure error={alarm.error} />}
@@ -68,9 +68,7 @@ function Report({ deployment: { slug }, featureName }: AboutDeployment) {
         <Loaded of={stability}>
           {(found) =>
             found.n === 0 ? (
-              <Empty title="No applicants in this period">
-                <p>Choose a longer one.</p>
-              </Empty>
+              <Empty title="No applicants in this period" hint="Choose a longer one." />
             ) : (
               <>
                 <Conclusion stability={found} points={points} featureName={featureName} />
@@ -86,9 +84,7 @@ function Report({ deployment: { slug }, featureName }: AboutDeployment) {
       )}
       {series.error && <Failure error={series.error} />}
       {series.isLoading && stability.data && <Loading text="Reading the weeks before …" />}
-      {series.data && (
-        <OverTime slug={slug} series={series.data} featureName={featureName} search={search} />
-      )}
+      {series.data && <OverTime slug={slug} series={series.data} featureName={featureName} />}
       {stability.data && stability.data.score.bands.length > 0 && (
         <Distribution stability={stability.data} />
       )}
@@ -138,14 +134,12 @@ function OverTime({
   slug,
   series,
   featureName,
-  search,
 }: {
   slug: string
   series: Series
   featureName: FeatureName
-  search: Readonly<Record<string, string | undefined>>
 }) {
-  const [, change] = useAddress()
+  const [search, , bind] = useAddress()
   const { points, watch, act } = series
   const at = points.map(({ from }) => Date.parse(from))
   const marks = useMarks(slug, at[0] ?? 0, at.at(-1) ?? 0)
@@ -172,9 +166,9 @@ function OverTime({
         <NativeSelect
           size="xs"
           aria-label="Feature of the curve"
-          value={feature ?? ''}
           data={names.map((name) => ({ value: name, label: featureName(name) }))}
-          onChange={({ currentTarget }) => change({ feature: currentTarget.value })}
+          {...bind('feature')}
+          value={feature ?? ''}
         />
       }
     >
@@ -241,7 +235,7 @@ function OverTime({
 /** The feature that has moved most in the newest interval. */
 function mostMoved(points: Series['points']): string | undefined {
   const features = points.at(-1)?.features ?? []
-  return features.toSorted((a, b) => (b.csi_psi ?? -1) - (a.csi_psi ?? -1))[0]?.name
+  return features.toSorted(byIndex)[0]?.name
 }
 
 /** Shares of the score's bands in the period and in the development sample. */

@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router'
 import { useDeployed } from '../../api/deployed.ts'
+import { NameLink } from '../../ui/name-link.tsx'
 import { EnvironmentBadge, Page } from '../../ui/page.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
@@ -20,11 +20,7 @@ export default function TrialChoicePage() {
             columns={[
               {
                 head: 'Deployment',
-                cell: ({ name, slug }) => (
-                  <Link to={`/deployments/${slug}/try` as string}>
-                    <bdi>{name}</bdi>
-                  </Link>
-                ),
+                cell: ({ name, slug }) => <NameLink to={`/deployments/${slug}/try`} name={name} />,
                 text: ({ name, slug }) => `${name} ${slug}`,
               },
               {

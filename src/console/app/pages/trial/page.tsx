@@ -6,9 +6,10 @@ import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { type FeatureName, listCategories } from '../../ui/card.ts'
 import { readNumber } from '../../ui/figures.ts'
+import { LanguageChoice } from '../../ui/language-choice.tsx'
 import { Panel } from '../../ui/page.tsx'
-import { languageName, listLanguages } from '../../ui/reason-words.ts'
 import { Failure, Notice } from '../../ui/states.tsx'
+import { typed } from '../../ui/typed.ts'
 import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
 import { findExample, remarkOn, type Texts } from './remarks.ts'
 import { Result } from './result.tsx'
@@ -29,8 +30,7 @@ export default function TrialPage() {
 
 function Trial({ deployment: { slug }, champion, featureName }: AboutDeployment) {
   const { features, reasons } = champion.spec
-  const [{ lang: language = 'en' }, change] = useAddress()
-  const languages = listLanguages(champion.spec)
+  const [{ lang: language = 'en' }] = useAddress()
   const [texts, setTexts] = useState<Texts>({})
   const trying = useMutation({
     mutationFn: (tried: Texts) => {
@@ -80,14 +80,7 @@ function Trial({ deployment: { slug }, champion, featureName }: AboutDeployment)
             An empty field is a missing value: it gets the points of the bin for missing values, or
             0 without one.
           </p>
-          {languages.length > 1 && (
-            <NativeSelect
-              label="Language of texts"
-              value={language}
-              data={languages.map((tag) => ({ value: tag, label: languageName(tag) }))}
-              onChange={({ currentTarget }) => change({ lang: currentTarget.value })}
-            />
-          )}
+          <LanguageChoice spec={champion.spec} />
           <Button type="submit" aria-disabled={trying.isPending}>
             {trying.isPending ? 'Scoring …' : 'Score'}
           </Button>
@@ -142,33 +135,25 @@ function Field({ feature, text, featureName, onChange }: FieldProps) {
   }
   if (type === 'numeric') {
     return (
-      <TextInput
-        {...shared}
-        inputMode="decimal"
-        autoComplete="off"
-        value={text}
-        onChange={({ currentTarget }) => onChange(currentTarget.value)}
-      />
+      <TextInput {...shared} inputMode="decimal" autoComplete="off" {...typed(text, onChange)} />
     )
   }
   return (
     <div>
       <NativeSelect
         {...shared}
-        value={isOther ? OTHER : text}
         data={[
           { value: '', label: '(missing)' },
           ...categories.map((value) => ({ value, label: value })),
           { value: OTHER, label: 'Another value …' },
         ]}
-        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+        {...typed(isOther ? OTHER : text, onChange)}
       />
       {isOther && (
         <TextInput
           aria-label={`Another value of ${featureName(name)}`}
           autoComplete="off"
-          value={text === OTHER ? '' : text}
-          onChange={({ currentTarget }) => onChange(currentTarget.value || OTHER)}
+          {...typed(text === OTHER ? '' : text, (other) => onChange(other || OTHER))}
         />
       )}
     </div>

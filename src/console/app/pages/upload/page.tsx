@@ -1,4 +1,4 @@
-import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { asApiError } from '../../api/errors.ts'
 import { deploys } from '../../api/roles.ts'
@@ -6,7 +6,7 @@ import { send } from '../../api/send.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Form } from '../../ui/dialog.tsx'
-import { FileField, useFields } from '../../ui/fields.tsx'
+import { Box, FileField, useFields } from '../../ui/fields.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { ENVIRONMENTS } from '../import/verdict.tsx'
@@ -22,9 +22,7 @@ export default function UploadPage() {
       {deploys(role) ? (
         <Upload />
       ) : (
-        <Empty title="Your role can’t upload">
-          <p>An owner, admin or lead modeler can.</p>
-        </Empty>
+        <Empty title="Your role can’t upload" hint="An owner, admin or lead modeler can." />
       )}
     </Page>
   )
@@ -97,10 +95,10 @@ function Upload() {
             autoComplete="off"
             {...bind('description')}
           />
-          <Checkbox
+          <Box
             label="Deploy it as the champion of a new deployment. Otherwise it is only registered, for example to become a challenger."
-            checked={doesDeploy}
-            onChange={({ currentTarget }) => setDeploy(currentTarget.checked)}
+            isTicked={doesDeploy}
+            tick={setDeploy}
           />
         </Form>
       </Panel>

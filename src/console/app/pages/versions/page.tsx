@@ -37,7 +37,7 @@ export default function VersionsPage() {
 /** Challengers and the champion before come first; any other card can be compared, too. */
 function Choice({ deployment, champion, featureName }: AboutDeployment) {
   const { slug, challengers, previous_champion_model: previous } = deployment
-  const [search, change] = useAddress()
+  const [search, , bind] = useAddress()
   const models = useModels()
   const own = [...challengers.map(({ model_id: id }) => id), ...(previous ? [previous.id] : [])]
   const others = (models.data ?? [])
@@ -60,12 +60,12 @@ function Choice({ deployment, champion, featureName }: AboutDeployment) {
       <div className="filters">
         <NativeSelect
           label={`${withVersion(champion.name, champion.version)} compared with`}
-          value={other ?? ''}
           data={others.map(({ id, name, version, environment }) => ({
             value: id,
             label: `${withVersion(name, version)}${environment === champion.environment ? '' : ` (${environment})`}`,
           }))}
-          onChange={({ currentTarget }) => change({ other: currentTarget.value })}
+          {...bind('other')}
+          value={other ?? ''}
         />
         <PeriodChoice standard={STANDARD} />
       </div>

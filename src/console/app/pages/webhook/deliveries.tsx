@@ -1,5 +1,6 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { api, read } from '../../api/client.ts'
+import { renewAnswers } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { RowButton, When } from '../../ui/facts.tsx'
 import { Badge } from '../../ui/page.tsx'
@@ -26,7 +27,6 @@ export function Deliveries({
   state: Delivery['state'] | ''
   mayReplay: boolean
 }) {
-  const client = useQueryClient()
   const list = usePages([PATH, id, state], (page, signal) => {
     return read(PATH, { path: { id }, query: { ...page, state: state || undefined } }, signal)
   })
@@ -35,7 +35,7 @@ export function Deliveries({
       api.POST(`${PATH}/{delivery_id}/replay`, {
         params: { path: { id, delivery_id: delivery } },
       }),
-    onSuccess: () => client.invalidateQueries({ queryKey: [PATH] }),
+    onSuccess: () => renewAnswers([PATH]),
   })
   return (
     <>
@@ -43,9 +43,7 @@ export function Deliveries({
       <Pages of={list} rows={({ deliveries }) => deliveries}>
         {(found) =>
           found.length === 0 ? (
-            <Empty title="There are no deliveries">
-              <p>Send a test event to see one here.</p>
-            </Empty>
+            <Empty title="There are no deliveries" hint="Send a test event to see one here." />
           ) : (
             <DataTable
               caption="Deliveries"

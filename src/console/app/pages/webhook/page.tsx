@@ -1,19 +1,19 @@
 import { Button, NativeSelect } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, readData, useAnswer } from '../../api/client.ts'
 import { audits, manages } from '../../api/roles.ts'
-import { useUser } from '../../api/state.ts'
+import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { whenExactly } from '../../ui/dates.ts'
-import { Dialog, Form } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { whole } from '../../ui/figures.ts'
-import { Page, Panel } from '../../ui/page.tsx'
-import { EndDialog, RotateDialog } from '../../ui/secret.tsx'
-import { Empty, Failure, Loaded } from '../../ui/states.tsx'
+import { Page, Panel, Refused } from '../../ui/page.tsx'
+import { RotateDialog } from '../../ui/secret.tsx'
+import { Failure, Loaded } from '../../ui/states.tsx'
 import { EventChoice, eventsText, WebhookState } from '../webhooks/events.tsx'
 import { Deliveries } from './deliveries.tsx'
 
@@ -31,13 +31,7 @@ export default function WebhookPage() {
   const [asked, setAsked] = useState<Asked | null>(null)
   const options = { refetchInterval: REFRESH_MS, enabled: audits(role) }
   const webhook = useAnswer(PATH, { path: { id } }, options)
-  if (!audits(role)) {
-    return (
-      <Page title="Webhook">
-        <Empty title="Your role can’t see webhooks" />
-      </Page>
-    )
-  }
+  if (!audits(role)) return <Refused page="Webhook" title="Your role can’t see webhooks" />
   return (
     <Page title="Webhook" subject={webhook.data?.url}>
       <Loaded of={webhook}>
@@ -57,7 +51,6 @@ export default function WebhookPage() {
 
 /** Changes that need no question. */
 function useCommands(id: string) {
-  const client = useQueryClient()
   const params = { path: { id } }
   return useMutation({
     mutationFn: async (command: 'test' | 'replay' | 'on' | 'off') => {
@@ -65,8 +58,7 @@ function useCommands(id: string) {
       if (command === 'replay') return api.POST(`${PATH}/replay`, { params })
       return api.PATCH(PATH, { params, body: { is_active: command === 'on' } })
     },
-    onSuccess: () =>
-      Promise.all(CHANGES.map((path) => client.invalidateQueries({ queryKey: [path] }))),
+    onSuccess: () => renewAnswers(CHANGES),
   })
 }
 
@@ -145,18 +137,19 @@ function AskedDialog({
     )
   }
   return (
-    <EndDialog
+    <FormDialog
       title="Delete the webhook"
-      end={() => api.DELETE(PATH, { params })}
-      verb="Delete"
+      send={() => api.DELETE(PATH, { params })}
+      submit="Delete"
       busy="Deleting …"
+      isDanger
       changes={['/v1/webhooks', '/v1']}
       onClose={onClose}
       onDone={() => void navigate({ to: '/webhooks' as string })}
     >
       <p className="wrap">{webhook.url}</p>
       <p>Its deliveries are removed, too, also those that wait. This can’t be undone.</p>
-    </EndDialog>
+    </FormDialog>
   )
 }
 
@@ -167,18 +160,9 @@ function EventsDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => v
     return readData(api.PATCH(PATH, { params: { path: { id: webhook.id } }, body }))
   }
   return (
-    <Dialog title="Change the events" onClose={onClose}>
-      <Form
-        send={send}
-        submit="Save"
-        busy="Saving …"
-        changes={CHANGES}
-        onDone={onClose}
-        onCancel={onClose}
-      >
-        <EventChoice chosen={types} onChange={setTypes} />
-      </Form>
-    </Dialog>
+    <FormDialog title="Change the events" send={send} changes={CHANGES} onClose={onClose}>
+      <EventChoice chosen={types} onChange={setTypes} />
+    </FormDialog>
   )
 }
 
@@ -190,18 +174,11 @@ const STATES = [
 ]
 
 function DeliveryPanel({ id, mayReplay }: { id: string; mayReplay: boolean }) {
-  const [{ state = '' }, change] = useAddress()
+  const [{ state = '' }, , bind] = useAddress()
   return (
     <Panel
       title="Deliveries"
-      actions={
-        <NativeSelect
-          aria-label="State"
-          data={STATES}
-          value={state}
-          onChange={({ currentTarget }) => change({ state: currentTarget.value })}
-        />
-      }
+      actions={<NativeSelect aria-label="State" data={STATES} {...bind('state')} />}
     >
       <Deliveries id={id} state={state as Schemas['DeliveryState'] | ''} mayReplay={mayReplay} />
     </Panel>

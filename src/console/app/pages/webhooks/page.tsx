@@ -5,9 +5,8 @@ import { api, readData, useAnswer } from '../../api/client.ts'
 import { audits, manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { Form } from '../../ui/dialog.tsx'
 import { useFields } from '../../ui/fields.tsx'
-import { Page } from '../../ui/page.tsx'
+import { Page, Refused } from '../../ui/page.tsx'
 import { SecretDialog } from '../../ui/secret.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
@@ -37,14 +36,15 @@ const COLUMNS: readonly Column<Schemas['Webhook']>[] = [
 export default function WebhooksPage() {
   const { role } = useUser()
   const [isCreating, setCreating] = useState(false)
-  const asked = useAnswer(PATH, {}, { enabled: audits(role) })
-  if (!audits(role)) {
-    return (
-      <Page title="Webhooks">
-        <Empty title="Your role can’t see webhooks" />
-      </Page>
-    )
-  }
+  const options = { enabled: audits(role) }
+  const webhooks = useAnswer(PATH, {}, { ...options, select: (found) => found.webhooks })
+  if (!audits(role)) return <Refused page="Webhooks" title="Your role can’t see webhooks" />
+  const none = (
+    <Empty
+      title="There are no webhooks yet"
+      hint="Create one to hear of alarms, approvals and expiring keys."
+    />
+  )
   return (
     <Page
       title="Webhooks"
@@ -54,16 +54,10 @@ export default function WebhooksPage() {
         The service sends what happens to these addresses, signed, and tries for a day if one does
         not answer.
       </p>
-      <Loaded of={asked}>
-        {({ webhooks: found }) =>
-          found.length === 0 ? (
-            <Empty title="There are no webhooks yet">
-              <p>Create one to hear of alarms, approvals and expiring keys.</p>
-            </Empty>
-          ) : (
-            <DataTable caption="Webhooks" rows={found} columns={COLUMNS} rowKey={({ id }) => id} />
-          )
-        }
+      <Loaded of={webhooks} empty={none}>
+        {(found) => (
+          <DataTable caption="Webhooks" rows={found} columns={COLUMNS} rowKey={({ id }) => id} />
+        )}
       </Loaded>
       {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
     </Page>
@@ -83,34 +77,32 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
     return { name: url, secret }
   }
   return (
-    <SecretDialog title="Create a webhook" what="secret" onClose={onClose}>
-      {(onMade) => (
-        <Form
-          send={async () => onMade(await create())}
-          submit="Create"
-          busy="Creating …"
-          changes={[PATH, '/v1']}
-          onCancel={onClose}
-        >
-          <TextInput
-            label="Address"
-            description="https, and reachable for the service"
-            type="url"
-            required
-            maxLength={2048}
-            autoComplete="off"
-            placeholder="https://"
-            {...bind('url')}
-          />
-          <TextInput
-            label="Description (optional)"
-            maxLength={255}
-            autoComplete="off"
-            {...bind('description')}
-          />
-          <EventChoice chosen={types} onChange={setTypes} />
-        </Form>
-      )}
+    <SecretDialog
+      title="Create a webhook"
+      what="secret"
+      make={create}
+      submit="Create"
+      busy="Creating …"
+      changes={[PATH, '/v1']}
+      onClose={onClose}
+    >
+      <TextInput
+        label="Address"
+        description="https, and reachable for the service"
+        type="url"
+        required
+        maxLength={2048}
+        autoComplete="off"
+        placeholder="https://"
+        {...bind('url')}
+      />
+      <TextInput
+        label="Description (optional)"
+        maxLength={255}
+        autoComplete="off"
+        {...bind('description')}
+      />
+      <EventChoice chosen={types} onChange={setTypes} />
     </SecretDialog>
   )
 }
