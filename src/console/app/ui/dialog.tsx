@@ -5,14 +5,7 @@ import { renewAnswers } from '../api/state.ts'
 import { Failure, Waiting } from './states.tsx'
 
 /** A native dialog: it holds the focus, and Escape closes it. The first field gets the focus. */
-export function Dialog({
-  title,
-  onClose,
-  isWide = false,
-  mustAnswer = false,
-  isCover = false,
-  children,
-}: {
+export function Dialog(props: {
   title: string
   onClose?: () => void
   isWide?: boolean
@@ -22,6 +15,7 @@ export function Dialog({
   isCover?: boolean
   children: ReactNode
 }) {
+  const { title, onClose, isWide = false, mustAnswer = false, isCover = false, children } = props
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
@@ -126,11 +120,8 @@ export function Form({
 }
 
 /** A form in a dialog, which closes when it has sent. */
-export function FormDialog({
-  title,
-  onClose,
-  ...form
-}: FormProps & { title: string; onClose: () => void }) {
+export function FormDialog(props: FormProps & { title: string; onClose: () => void }) {
+  const { title, onClose, ...form } = props
   return (
     <Dialog title={title} onClose={onClose}>
       <Form onDone={onClose} onCancel={onClose} {...form} />

@@ -3,11 +3,10 @@ import { type ReactNode, useState } from 'react'
 import { when, whenExactly } from './dates.ts'
 
 /** Figures side by side, each with its name and a note. */
-export function Facts({
-  facts,
-}: {
+export function Facts(props: {
   facts: readonly (readonly [name: string, value: ReactNode, note?: ReactNode])[]
 }) {
+  const { facts } = props
   return (
     <dl className="facts">
       {facts.map(([name, value, note]) => (
@@ -61,17 +60,13 @@ export function Copy({ text, label }: { text: string; label: string }) {
 }
 
 /** A button in a row of a table; `name` says whom it is about. */
-export function RowButton({
-  name,
-  isDanger = false,
-  onClick,
-  children,
-}: {
+export function RowButton(props: {
   name: string
   isDanger?: boolean
   onClick: () => void
   children: ReactNode
 }) {
+  const { name, isDanger = false, onClick, children } = props
   return (
     <Button
       size="compact-sm"

@@ -14,15 +14,12 @@ export function useFields<Name extends string>(start: Readonly<Record<Name, stri
 }
 
 /** A box to tick. */
-export function Box({
-  label,
-  isTicked,
-  tick,
-}: {
+export function Box(props: {
   label: string
   isTicked: boolean
   tick: (isTicked: boolean) => void
 }) {
+  const { label, isTicked, tick } = props
   return (
     <Checkbox
       label={label}
@@ -33,10 +30,8 @@ export function Box({
 }
 
 /** A field for a file; choosing the same file again, corrected, counts as a choice. */
-export function FileField({
-  onChoose,
-  ...field
-}: TextInputProps & { onChoose: (file: File | null) => void }) {
+export function FileField(props: TextInputProps & { onChoose: (file: File | null) => void }) {
+  const { onChoose, ...field } = props
   return (
     <TextInput
       type="file"
@@ -50,17 +45,13 @@ export function FileField({
 }
 
 /** A choice of several things by their names. */
-export function Boxes({
-  legend,
-  choices,
-  chosen,
-  onChange,
-}: {
+export function Boxes(props: {
   legend: string
   choices: readonly { readonly value: string; readonly label: string }[]
   chosen: readonly string[]
   onChange: (chosen: string[]) => void
 }) {
+  const { legend, choices, chosen, onChange } = props
   return (
     <fieldset className="boxes">
       <legend>{legend}</legend>
@@ -79,17 +70,13 @@ export function Boxes({
 }
 
 /** A button that stores what a path of the API returns. */
-export function Download({
-  path,
-  name,
-  accept,
-  children,
-}: {
+export function Download(props: {
   path: string
   name: string
   accept?: string
   children: ReactNode
 }) {
+  const { path, name, accept, children } = props
   const reading = useMutation({
     mutationFn: async () => saveFile(name, await readFile(path, accept)),
   })

@@ -27,15 +27,8 @@ const SIGNS: Readonly<Record<LightKind, ReactNode>> = {
 }
 
 /** A light with its word. Where there is no room, `isShort` leaves the word to screen readers. */
-export function Light({
-  kind,
-  children,
-  isShort = false,
-}: {
-  kind: LightKind
-  children: ReactNode
-  isShort?: boolean
-}) {
+export function Light(props: { kind: LightKind; children: ReactNode; isShort?: boolean }) {
+  const { kind, children, isShort = false } = props
   return (
     <span className={`light ${kind}`}>
       <svg viewBox="0 0 16 16" aria-hidden="true">

@@ -52,19 +52,14 @@ export function Page({ title, subject, environment, facts = [], actions, childre
 }
 
 /** A page for somebody whose role does not show it. */
-export function Refused({
-  page,
-  title,
-  hint,
-  subject,
-  children,
-}: {
+export function Refused(props: {
   page: string
   title: string
   hint?: string
   subject?: string
   children?: ReactNode
 }) {
+  const { page, title, hint, subject, children } = props
   return (
     <Page title={page} subject={subject}>
       <Empty title={title} hint={hint} />
@@ -86,15 +81,8 @@ export function Badge({ kind = '', children }: { kind?: string; children: ReactN
 }
 
 /** A part of a page on a surface of its own. */
-export function Panel({
-  title,
-  actions,
-  children,
-}: {
-  title?: ReactNode
-  actions?: ReactNode
-  children: ReactNode
-}) {
+export function Panel(props: { title?: ReactNode; actions?: ReactNode; children: ReactNode }) {
+  const { title, actions, children } = props
   return (
     <section className="panel">
       {(title || actions) && (

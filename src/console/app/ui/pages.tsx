@@ -24,15 +24,12 @@ export function usePages<Answer extends PageOfList>(
 }
 
 /** Shows the rows of a list so far, and a button for more. */
-export function Pages<Answer extends PageOfList, Row>({
-  of: list,
-  rows,
-  children,
-}: {
+export function Pages<Answer extends PageOfList, Row>(props: {
   of: ReturnType<typeof usePages<Answer>>
   rows: (answer: Answer) => readonly Row[]
   children: (rows: readonly Row[]) => ReactNode
 }) {
+  const { of: list, rows, children } = props
   return (
     <>
       {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}

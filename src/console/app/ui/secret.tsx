@@ -19,18 +19,15 @@ export interface MadeSecret {
 type What = 'key' | 'token' | 'secret'
 
 /** Asks for something and then shows its secret, which only "I have stored it" closes. */
-export function SecretDialog({
-  title,
-  what,
-  make,
-  onClose,
-  ...form
-}: Omit<Parameters<typeof Form>[0], 'send'> & {
-  title: string
-  what: What
-  make: () => Promise<MadeSecret>
-  onClose: () => void
-}) {
+export function SecretDialog(
+  props: Omit<Parameters<typeof Form>[0], 'send'> & {
+    title: string
+    what: What
+    make: () => Promise<MadeSecret>
+    onClose: () => void
+  },
+) {
+  const { title, what, make, onClose, ...form } = props
   const [made, setMade] = useState<MadeSecret | null>(null)
   if (made === null) {
     return (
@@ -62,10 +59,10 @@ export function SecretDialog({
 }
 
 /** A field for the last day of a secret. */
-export function LastDay({
-  description,
-  ...field
-}: ReturnType<ReturnType<typeof useFields>['bind']> & { description: string }) {
+export function LastDay(
+  props: ReturnType<ReturnType<typeof useFields>['bind']> & { description: string },
+) {
+  const { description, ...field } = props
   const today = new Date().toISOString().slice(0, 10)
   return (
     <TextInput

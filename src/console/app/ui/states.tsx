@@ -7,16 +7,13 @@ import { asApiError } from '../api/errors.ts'
  * Shows an answer, that it loads, or why it failed. What was there stays while it is asked again;
  * the bar of the page says when the service does not answer.
  */
-export function Loaded<T>({
-  of: query,
-  empty,
-  children,
-}: {
+export function Loaded<T>(props: {
   of: UseQueryResult<T>
   /** Stands for a list of nothing. */
   empty?: ReactNode
   children: (data: T) => ReactNode
 }) {
+  const { of: query, empty, children } = props
   const { data, error } = query
   const isEmpty = empty !== undefined && Array.isArray(data) && data.length === 0
   return (
@@ -86,15 +83,8 @@ export function Waiting({ isPending }: { isPending: boolean }) {
 }
 
 /** An empty state; its hint says what to do. */
-export function Empty({
-  title,
-  hint,
-  children,
-}: {
-  title: string
-  hint?: ReactNode
-  children?: ReactNode
-}) {
+export function Empty(props: { title: string; hint?: ReactNode; children?: ReactNode }) {
+  const { title, hint, children } = props
   return (
     <div className="empty">
       <p className="empty-title">{title}</p>
@@ -105,13 +95,8 @@ export function Empty({
 }
 
 /** Something that went well, or that the reader should know. */
-export function Notice({
-  kind = 'info',
-  children,
-}: {
-  kind?: 'info' | 'good' | 'watch'
-  children: ReactNode
-}) {
+export function Notice(props: { kind?: 'info' | 'good' | 'watch'; children: ReactNode }) {
+  const { kind = 'info', children } = props
   return (
     <div className={`notice ${kind}`} role="status">
       {children}

@@ -31,13 +31,8 @@ export function AuditTrail({ subject }: { subject: string }) {
 }
 
 /** Records as sentences; `isOfOne` leaves out the object, which all rows share. */
-export function AuditRecords({
-  records,
-  isOfOne = false,
-}: {
-  records: readonly AuditRecord[]
-  isOfOne?: boolean
-}) {
+export function AuditRecords(props: { records: readonly AuditRecord[]; isOfOne?: boolean }) {
+  const { records, isOfOne = false } = props
   const names = useNames()
   return (
     <section aria-label="Audit records">
@@ -63,15 +58,8 @@ export function AuditRecords({
   )
 }
 
-function Sentence({
-  record,
-  names,
-  isOfOne,
-}: {
-  record: AuditRecord
-  names: Names
-  isOfOne: boolean
-}) {
+function Sentence(props: { record: AuditRecord; names: Names; isOfOne: boolean }) {
+  const { record, names, isOfOne } = props
   const { actor, action, subject } = record
   const weight = weigh(record)
   const isOwn = actor === subject

@@ -18,15 +18,8 @@ const LIGHTS: Readonly<Record<Schemas['ChallengerWord'], [LightKind, string]>> =
 }
 
 /** A verdict on a challenger that one can sign: its ranking, and whom it swaps. */
-export function ChallengerEvidence({
-  slug,
-  challengerId,
-  modelId,
-}: {
-  slug: string
-  challengerId: string
-  modelId: string
-}) {
+export function ChallengerEvidence(props: { slug: string; challengerId: string; modelId: string }) {
+  const { slug, challengerId, modelId } = props
   const name = useModelNames()(modelId)
   const definitions = useDefinitions()
   const definition = definitions.data?.[0]

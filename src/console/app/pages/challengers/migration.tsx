@@ -7,15 +7,8 @@ import { Loaded } from '../../ui/states.tsx'
 import { ScrollTable } from '../../ui/table.tsx'
 
 /** Grades of the champion in rows, of the challenger in columns. */
-export function Migration({
-  slug,
-  challengerId,
-  period,
-}: {
-  slug: string
-  challengerId: string
-  period: Period
-}) {
+export function Migration(props: { slug: string; challengerId: string; period: Period }) {
+  const { slug, challengerId, period } = props
   const query = { challenger_id: challengerId, ...period }
   const asked = useAnswer('/v1/deployments/{slug}/migration', { path: { slug }, query })
   return (

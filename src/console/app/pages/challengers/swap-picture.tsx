@@ -3,15 +3,8 @@ import { percent, whole } from '../../ui/figures.ts'
 import { ScrollTable } from '../../ui/table.tsx'
 
 /** The four fields of a swap set; those whom one of both approves stand out. */
-export function SwapPicture({
-  swap,
-  name,
-  caption,
-}: {
-  swap: Schemas['SwapSet']
-  name: string
-  caption: string
-}) {
+export function SwapPicture(props: { swap: Schemas['SwapSet']; name: string; caption: string }) {
+  const { swap, name, caption } = props
   const { both_approve, swap_out, swap_in, both_decline } = swap.cells
   const rows = [
     ['Champion approves', both_approve, swap_out],

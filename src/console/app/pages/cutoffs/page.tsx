@@ -225,15 +225,8 @@ function ExactCutoff({ chosen, choose }: Pick<ChoiceProps, 'chosen' | 'choose'>)
   )
 }
 
-function Curves({
-  points,
-  chosen,
-  present,
-}: {
-  points: readonly CurvePoint[]
-  chosen: number
-  present: number | null
-}) {
+function Curves(props: { points: readonly CurvePoint[]; chosen: number; present: number | null }) {
+  const { points, chosen, present } = props
   const nearest = (cutoff: number) =>
     points.toSorted((a, b) => Math.abs(a.cutoff - cutoff) - Math.abs(b.cutoff - cutoff))[0]
   const marks = [
@@ -268,13 +261,8 @@ function Curves({
   )
 }
 
-function Calibration({
-  factor,
-  performance,
-}: {
-  factor: number | null
-  performance: Schemas['Performance'] | null
-}) {
+function Calibration(props: { factor: number | null; performance: Schemas['Performance'] | null }) {
+  const { factor, performance } = props
   if (factor === null || performance === null) {
     return (
       <p className="muted">

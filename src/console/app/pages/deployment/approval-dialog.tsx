@@ -21,13 +21,8 @@ type ChangeRequest = Schemas['ChangeRequest']
 type Difference = Schemas['Difference']
 
 /** A change that waits: first what decides, then the details, then the decision. */
-export function ApprovalDialog({
-  request,
-  onClose,
-}: {
-  request: ChangeRequest
-  onClose: () => void
-}) {
+export function ApprovalDialog(props: { request: ChangeRequest; onClose: () => void }) {
+  const { request, onClose } = props
   const { role, userId } = useUser()
   const memberName = useMemberNames()
   const [comment, setComment] = useState('')
@@ -113,13 +108,11 @@ function promotedModel({ before, after }: ChangeRequest) {
   return before.challengers.find(({ model_id }) => model_id === after.champion_model_id)
 }
 
-function NewFeatures({
-  features,
-  featureName,
-}: {
+function NewFeatures(props: {
   features: Schemas['FeatureChange'] | undefined
   featureName: FeatureName
 }) {
+  const { features, featureName } = props
   if (features === undefined) return null
   const { added, removed } = features
   return (
@@ -165,13 +158,8 @@ function Effects({
 const points = (value: number | null) => (value === null ? 'no such bin' : number(value))
 const BINS_SHOWN = 50
 
-function Points({
-  models,
-  featureName,
-}: {
-  models: NonNullable<Difference['models']>
-  featureName: FeatureName
-}) {
+function Points(props: { models: NonNullable<Difference['models']>; featureName: FeatureName }) {
+  const { models, featureName } = props
   const { base_points: base, points: all, points_truncated: isCut } = models
   const rows = [
     { feature: '', bin: '', before: base.before, after: base.after },

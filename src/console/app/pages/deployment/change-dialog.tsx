@@ -22,15 +22,12 @@ const TAKEN_OVER =
 const NEW_FEATURES = 'features_added'
 
 /** Dialog for a change: shows its effects, makes it, and then says what has become of it. */
-export function ChangeDialog({
-  deployment,
-  change,
-  onClose,
-}: {
+export function ChangeDialog(props: {
   deployment: Deployment
   change: Change
   onClose: () => void
 }) {
+  const { deployment, change, onClose } = props
   const [inputs, setInputs] = useState<Inputs>(() => firstInputs(deployment, change))
   const [done, setDone] = useState<Schemas['ChangeRequest'] | 'made' | null>(null)
   // The deployment when the dialog opened; the page behind it keeps reloading.
@@ -149,17 +146,13 @@ function Receipt({ subject }: { subject: string }) {
   )
 }
 
-function Done({
-  title,
-  subject,
-  done,
-  onClose,
-}: {
+function Done(props: {
   title: string
   subject: string
   done: Schemas['ChangeRequest'] | 'made'
   onClose: () => void
 }) {
+  const { title, subject, done, onClose } = props
   return (
     <Dialog title={title} onClose={onClose}>
       <Subject slug={subject} />

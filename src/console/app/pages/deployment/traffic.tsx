@@ -20,14 +20,12 @@ interface Row {
 }
 
 /** Which model answers which share, and the buttons that change it. */
-export function Traffic({
-  deployment,
-  ask,
-}: {
+export function Traffic(props: {
   deployment: Deployment
   /** Begins a change; null for roles that may make none. */
   ask: ((change: Change) => void) | null
 }) {
+  const { deployment, ask } = props
   const { shadow_mode: isShadow, strict_mode: isStrict, cutoff } = deployment
   const columns: Column<Row>[] = [
     {

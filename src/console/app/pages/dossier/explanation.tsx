@@ -79,15 +79,12 @@ export function ExplanationPanels({ requestId, record, scoredAt, spec }: Explana
   )
 }
 
-function Reasons({
-  found,
-  nameFeature,
-  readText,
-}: {
+function Reasons(props: {
   found: Explanation
   nameFeature: NameOf
   readText: (code: string) => string
 }) {
+  const { found, nameFeature, readText } = props
   const { reasons, features, score, reason_method: method, key_factors: factors } = found
   if (reasons === null) {
     return (

@@ -50,16 +50,10 @@ async function prove(score: Schemas['LoggedScore'], record: number) {
   return { proof, verifierKey: key, checked: await checkProof(proof, key) }
 }
 
-function Proved({
-  proof,
-  verifierKey,
-  checked,
-  result,
-  requestId,
-}: Awaited<ReturnType<typeof prove>> & {
-  result: Schemas['LoggedResult']
-  requestId: string
-}) {
+function Proved(
+  props: Awaited<ReturnType<typeof prove>> & { result: Schemas['LoggedResult']; requestId: string },
+) {
+  const { proof, verifierKey, checked, result, requestId } = props
   const { isIncluded, isSigned, leaf, origin } = checked
   const isSum = isRecomputed(result)
   const isUnaltered = isIncluded && isSum && isSigned !== false

@@ -13,14 +13,7 @@ export interface WaterfallStep {
 }
 
 /** The steps from a start to the score, one for each feature. */
-export function Waterfall({
-  base,
-  score,
-  steps,
-  detail,
-  caption,
-  start = 'Base points',
-}: {
+export function Waterfall(props: {
   base: number
   score: number
   /** In the order of the card. */
@@ -30,6 +23,7 @@ export function Waterfall({
   caption: string
   start?: string
 }) {
+  const { base, score, steps, detail, caption, start = 'Base points' } = props
   const hasSpans = steps.some(({ feature }) => feature !== undefined)
   let reached = base
   const rows = steps.map((step) => {

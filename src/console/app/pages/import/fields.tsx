@@ -262,17 +262,8 @@ function Options({ bind, chooseFile, ticked, tick }: FieldsProps) {
   )
 }
 
-function Text({
-  bind,
-  name,
-  label,
-  hint,
-}: {
-  bind: Bind
-  name: keyof typeof TEXTS
-  label: string
-  hint: string
-}) {
+function Text(props: { bind: Bind; name: keyof typeof TEXTS; label: string; hint: string }) {
+  const { bind, name, label, hint } = props
   return (
     <TextInput
       label={label}

@@ -20,15 +20,12 @@ export const ENVIRONMENTS = [
 ]
 
 /** Result of an import: the verdict first, then the evidence. */
-export function ImportVerdict({
-  result,
-  writeLabel,
-  register,
-}: {
+export function ImportVerdict(props: {
   result: Result
   writeLabel: (path: string) => string
   register: ((target: Schemas['ImportRegistration']) => Promise<void>) | null
 }) {
+  const { result, writeLabel, register } = props
   const { tool, spec, faults, parity, differences, conversions, registered } = result
   const isFit = spec !== null && parity?.agrees !== false
   return (
@@ -139,13 +136,11 @@ function Differences({ differences }: { differences: Result['differences'] }) {
   )
 }
 
-function Register({
-  unreached,
-  register,
-}: {
+function Register(props: {
   unreached: number
   register: (target: Schemas['ImportRegistration']) => Promise<void>
 }) {
+  const { unreached, register } = props
   const { fields, bind } = useFields({ environment: 'staging', description: '' })
   const [doesDeploy, setDeploy] = useState(false)
   const [isAccepted, setAccepted] = useState(false)

@@ -98,11 +98,8 @@ export function CreateDialog({ changes, onClose }: DialogProps) {
 }
 
 /** Changes the name of a key and, as an owner, its quota. */
-export function ChangeDialog({
-  listed,
-  changes,
-  onClose,
-}: DialogProps & { listed: Schemas['ListedKey'] }) {
+export function ChangeDialog(props: DialogProps & { listed: Schemas['ListedKey'] }) {
+  const { listed, changes, onClose } = props
   const { role } = useUser()
   const before = String(listed.rate_limit_per_minute ?? '')
   const { fields, bind } = useFields({ name: listed.name, quota: before })

@@ -46,13 +46,8 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
   )
 }
 
-export function RoleDialog({
-  member,
-  onClose,
-}: {
-  member: Schemas['Member']
-  onClose: () => void
-}) {
+export function RoleDialog(props: { member: Schemas['Member']; onClose: () => void }) {
+  const { member, onClose } = props
   const { fields, bind } = useFields({ role: member.role as string })
   const send = () => {
     const params = { path: { id: member.id } }

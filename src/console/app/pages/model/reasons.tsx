@@ -96,13 +96,8 @@ export function ReasonCodes({ spec }: { spec: Spec }) {
   )
 }
 
-function MissingTexts({
-  codes,
-  languages,
-}: {
-  codes: readonly UsedCode[]
-  languages: readonly string[]
-}) {
+function MissingTexts(props: { codes: readonly UsedCode[]; languages: readonly string[] }) {
+  const { codes, languages } = props
   const missing = codes.flatMap(({ code, texts }) =>
     languages.filter((tag) => texts[tag] === undefined).map((tag) => `${code} (${tag})`),
   )

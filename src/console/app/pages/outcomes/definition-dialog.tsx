@@ -7,15 +7,12 @@ import { useFields } from '../../ui/fields.tsx'
 const MONTHS = { type: 'number', min: 1, step: 1, required: true } as const
 
 /** Defines what counts as bad; one that outcomes refer to can't change its rule. */
-export function DefinitionDialog({
-  present,
-  taken,
-  onClose,
-}: {
+export function DefinitionDialog(props: {
   present: Schemas['OutcomeDefinition'] | null
   taken: readonly string[]
   onClose: () => void
 }) {
+  const { present, taken, onClose } = props
   const { fields, bind } = useFields({
     id: present?.id ?? '',
     label: present?.label ?? '',

@@ -63,12 +63,8 @@ function Counts({ deployment: { slug }, champion }: AboutDeployment) {
   )
 }
 
-interface ByGradeProps {
-  readonly counts: Schemas['ReasonCounts']
-  readonly readText: (code: string) => string
-}
-
-function ByGrade({ counts, readText }: ByGradeProps) {
+function ByGrade(props: { counts: Schemas['ReasonCounts']; readText: (code: string) => string }) {
+  const { counts, readText } = props
   const { n, no_adverse_factor: empty, reasons, grades, more_codes: more } = counts
   const without = counts.without_baseline
   const readShare = (code: string, grade: (typeof grades)[number]) => {

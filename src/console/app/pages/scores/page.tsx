@@ -108,12 +108,8 @@ function Results({ wanted, search }: Sought) {
 }
 
 /** @param children what is shown where nothing is found */
-function Found({
-  wanted,
-  search,
-  match,
-  children,
-}: Sought & { match: 'whole' | 'part'; children: ReactNode }) {
+function Found(props: Sought & { match: 'whole' | 'part'; children: ReactNode }) {
+  const { wanted, search, match, children } = props
   const deployment = search['deployment'] || undefined
   const query = { match, reference: wanted, deployment, ...readDays(search) }
   const list = usePages([PATH, query], (page, signal) =>

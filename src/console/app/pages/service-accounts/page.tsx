@@ -73,11 +73,8 @@ export default function ServiceAccountsPage() {
   )
 }
 
-function Requested({
-  kind,
-  account,
-  onClose,
-}: Exclude<Request, 'create'> & { onClose: () => void }) {
+function Requested(props: Exclude<Request, 'create'> & { onClose: () => void }) {
+  const { kind, account, onClose } = props
   const params = { path: { id: account.id } }
   if (kind === 'rotate') {
     return (

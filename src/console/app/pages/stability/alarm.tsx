@@ -17,14 +17,9 @@ import { isChangeRequest } from '../deployment/change-dialog.tsx'
 
 type Alarm = Schemas['Alarm']
 
-interface AlarmProps {
-  readonly slug: string
-  readonly alarm: Alarm
-  readonly featureName: FeatureName
-}
-
 /** Shows what the hourly evaluation found, and its levels, which deployers may set. */
-export function AlarmPanel({ slug, alarm, featureName }: AlarmProps) {
+export function AlarmPanel(props: { slug: string; alarm: Alarm; featureName: FeatureName }) {
+  const { slug, alarm, featureName } = props
   const { role } = useUser()
   const { n, days, evaluated_at: at, changed_at: since } = alarm
   return (

@@ -10,15 +10,12 @@ type Feature = Schemas['FeatureStability']
 type Cell = Schemas['StabilityCell']
 
 /** The features of a period, most moved first; each opens its bins in place. */
-export function Features({
-  stability,
-  points,
-  featureName,
-}: {
+export function Features(props: {
   stability: Schemas['Stability']
   points: readonly Schemas['StabilityPoint'][]
   featureName: FeatureName
 }) {
+  const { stability, points, featureName } = props
   const columns: Column<Feature>[] = [
     {
       id: 'name',

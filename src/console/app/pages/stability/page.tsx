@@ -130,15 +130,8 @@ function Conclusion({ stability, points, featureName }: Found) {
 }
 
 /** PSI of the score and of one feature, and the mean score, under one crosshair. */
-function OverTime({
-  slug,
-  series,
-  featureName,
-}: {
-  slug: string
-  series: Series
-  featureName: FeatureName
-}) {
+function OverTime(props: { slug: string; series: Series; featureName: FeatureName }) {
+  const { slug, series, featureName } = props
   const [search, , bind] = useAddress()
   const { points, watch, act } = series
   const at = points.map(({ from }) => Date.parse(from))

@@ -18,15 +18,12 @@ const KINDS: Readonly<Record<Delivery['state'], string>> = {
 }
 
 /** Shows what one webhook was sent, and how that went. */
-export function Deliveries({
-  id,
-  state,
-  mayReplay,
-}: {
+export function Deliveries(props: {
   id: string
   state: Delivery['state'] | ''
   mayReplay: boolean
 }) {
+  const { id, state, mayReplay } = props
   const list = usePages([PATH, id, state], (page, signal) => {
     return read(PATH, { path: { id }, query: { ...page, state: state || undefined } }, signal)
   })

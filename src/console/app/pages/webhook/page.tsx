@@ -109,15 +109,8 @@ function About({ webhook, ask }: { webhook: Webhook; ask: ((asked: Asked) => voi
   )
 }
 
-function AskedDialog({
-  webhook,
-  asked,
-  onClose,
-}: {
-  webhook: Webhook
-  asked: Asked
-  onClose: () => void
-}) {
+function AskedDialog(props: { webhook: Webhook; asked: Asked; onClose: () => void }) {
+  const { webhook, asked, onClose } = props
   const navigate = useNavigate()
   const params = { path: { id: webhook.id } }
   if (asked === 'events') return <EventsDialog webhook={webhook} onClose={onClose} />

@@ -17,13 +17,11 @@ export function eventsText(types: readonly EventType[] | null): string {
   return parts.join('; ')
 }
 
-export function EventChoice({
-  chosen,
-  onChange,
-}: {
+export function EventChoice(props: {
   chosen: readonly string[]
   onChange: (chosen: string[]) => void
 }) {
+  const { chosen, onChange } = props
   return (
     <>
       <p className="hint">Without a choice, it gets all events.</p>

@@ -148,15 +148,10 @@ function nearestTo(places: readonly number[], sought: number): number {
   return best
 }
 
-function Axes({
-  at,
-  x,
-  y,
-  width,
-  height,
-  format,
-  formatAt,
-}: ChartProps & { x: (at: number) => number; y: Scale; width: number; height: number }) {
+function Axes(
+  props: ChartProps & { x: (at: number) => number; y: Scale; width: number; height: number },
+) {
+  const { at, x, y, width, height, format, formatAt } = props
   // The newest place has its text in any case, others where there is room.
   const shown: number[] = []
   for (const one of at.toReversed()) {
@@ -244,17 +239,13 @@ function Drawn({
   )
 }
 
-function Legend({
-  series,
-  at,
-  format,
-  children,
-}: {
+function Legend(props: {
   series: readonly Series[]
   at: number | null
   format: ChartProps['format']
   children: ReactNode
 }) {
+  const { series, at, format, children } = props
   return (
     <p className="legend" aria-live="polite">
       {series.map(({ name, values, tone }, index) => (
