@@ -1,4 +1,5 @@
 import { championPct, type Deployment } from '../../api/deployments.ts'
+import type { Order } from '../../api/send.ts'
 import type { Schemas } from '../../api/types.ts'
 import { SHARE_MAX, SHARE_MIN } from '../../contract.ts'
 import { number, pct, readNumber } from '../../ui/figures.ts'
@@ -35,11 +36,7 @@ export interface Plan {
   readonly title: string
   readonly confirm: string
   /** Null while an input is missing or wrong. */
-  readonly request: {
-    readonly method: 'PATCH' | 'POST'
-    readonly path: string
-    readonly body: object
-  } | null
+  readonly request: Order | null
   readonly effects: readonly Effect[]
   readonly notes: readonly string[]
   /** Why the change is impossible, for the user to correct, or null. */
@@ -48,21 +45,21 @@ export interface Plan {
 
 /** Shows the effects of a change before the user confirms it. */
 export function makePlan(deployment: Deployment, change: Change, inputs: Inputs): Plan {
-  const draft = draftChange(deployment, change, inputs)
-  const effects = draft.after === null ? [] : effectsBetween(deployment, draft.after)
-  const total = (draft.after ?? deployment).challengers.reduce(
-    (sum, one) => sum + one.traffic_pct,
-    0,
-  )
-  const fault =
-    draft.fault ??
-    (draft.after !== null && total > SHARE_MAX && !draft.after.shadow_mode
-      ? `The challengers would have ${pct(total)} together; the maximum is ${SHARE_MAX} %.`
-      : null)
-  return { ...draft, effects, fault, request: fault === null ? draft.request : null }
+  const { request, after, notes = [], ...draft } = draftChange(deployment, change, inputs)
+  const total = (after ?? deployment).challengers.reduce((sum, one) => sum + one.traffic_pct, 0)
+  const isTooMuch = after !== null && total > SHARE_MAX && !after.shadow_mode
+  const tooMuch = `The challengers would have ${pct(total)} together; the maximum is ${SHARE_MAX} %.`
+  const fault = draft.fault ?? (isTooMuch ? tooMuch : null)
+  const effects = after === null ? [] : effectsBetween(deployment, after)
+  return { ...draft, notes, effects, fault, request: fault === null ? request : null }
 }
 
-type Draft = Omit<Plan, 'effects'> & { readonly after: Deployment | null }
+interface Draft extends Pick<Plan, 'title' | 'confirm' | 'request'> {
+  readonly notes?: readonly string[]
+  readonly fault?: string | null
+  /** Null while an input is missing or wrong. */
+  readonly after: Deployment | null
+}
 
 function draftChange(deployment: Deployment, change: Change, inputs: Inputs): Draft {
   switch (change.kind) {
@@ -72,211 +69,192 @@ function draftChange(deployment: Deployment, change: Change, inputs: Inputs): Dr
       return planShareChange(deployment, change.challenger, inputs)
     case 'remove':
       return planRemoval(deployment, change.challenger)
-    case 'shadow':
-      return planModeChange(deployment)
     case 'promote':
       return planPromotion(deployment, change.challenger, inputs)
     case 'rollback':
       return planRollback(deployment, inputs)
-    case 'switch':
-      return planActivation(deployment)
-    case 'strict':
-      return planStrictness(deployment)
-    case 'approval':
-      return planApproval(deployment)
     case 'cutoff':
       return planCutoffChange(deployment, inputs)
+    default:
+      return planSwitch(deployment, change.kind)
   }
 }
 
 function planAddition(deployment: Deployment, { model, share: text }: Inputs): Draft {
   const { share, fault } = readShare(text)
-  const draft = { title: 'Add a challenger', confirm: 'Add the challenger', notes: [], fault }
+  const draft = { title: 'Add a challenger', confirm: 'Add the challenger', fault }
   if (model === null || share === null) return { ...draft, request: null, after: null }
+  const { id, name, version } = model
   const added: Challenger = {
     id: 'new',
-    model_id: model.id,
-    model_name: model.name,
-    model_version: model.version,
+    model_id: id,
+    model_name: name,
+    model_version: version,
     traffic_pct: share,
     is_active: true,
     added_at: '',
   }
+  const body = { action: 'add_challenger', model_id: id, traffic_pct: share }
   return {
     ...draft,
-    request: trafficRequest(deployment, {
-      action: 'add_challenger',
-      model_id: model.id,
-      traffic_pct: share,
-    }),
+    request: trafficRequest(deployment, body),
     after: { ...deployment, challengers: [...deployment.challengers, added] },
   }
 }
 
 function planShareChange(deployment: Deployment, challenger: Challenger, inputs: Inputs): Draft {
+  const { id } = challenger
   const { share, fault } = readShare(inputs.share)
-  const title = `Share of ${withVersion(challenger.model_name, challenger.model_version)}`
-  const draft = { title, confirm: 'Change the share', notes: [], fault }
+  const draft = {
+    title: `Share of ${nameChallenger(challenger)}`,
+    confirm: 'Change the share',
+    fault,
+  }
   if (share === null) return { ...draft, request: null, after: null }
   const challengers = deployment.challengers.map((one) =>
-    one.id === challenger.id ? { ...one, traffic_pct: share } : one,
+    one.id === id ? { ...one, traffic_pct: share } : one,
   )
+  const body = { action: 'update_traffic', challenger_id: id, traffic_pct: share }
   return {
     ...draft,
-    request: trafficRequest(deployment, {
-      action: 'update_traffic',
-      challenger_id: challenger.id,
-      traffic_pct: share,
-    }),
+    request: trafficRequest(deployment, body),
     after: { ...deployment, challengers },
   }
 }
 
-function planRemoval(deployment: Deployment, { id, ...challenger }: Challenger): Draft {
+function planRemoval(deployment: Deployment, challenger: Challenger): Draft {
+  const { id } = challenger
+  const challengers = deployment.challengers.filter((one) => one.id !== id)
   return {
-    title: `Remove ${withVersion(challenger.model_name, challenger.model_version)}`,
+    title: `Remove ${nameChallenger(challenger)}`,
     confirm: 'Remove the challenger',
-    notes: [],
-    fault: null,
     request: trafficRequest(deployment, { action: 'remove_challenger', challenger_id: id }),
-    after: {
-      ...deployment,
-      challengers: deployment.challengers.filter((one) => one.id !== id),
-    },
-  }
-}
-
-function planModeChange(deployment: Deployment): Draft {
-  const isShadow = !deployment.shadow_mode
-  return {
-    title: isShadow ? 'Switch shadow mode on' : 'Switch to a live split',
-    confirm: isShadow ? 'Switch it on' : 'Let challengers answer',
-    notes: [],
-    fault: null,
-    request: trafficRequest(deployment, { action: 'toggle_shadow', shadow_mode: isShadow }),
-    after: { ...deployment, shadow_mode: isShadow },
+    after: { ...deployment, challengers },
   }
 }
 
 function planPromotion(deployment: Deployment, challenger: Challenger, inputs: Inputs): Draft {
   const { champion_model: champion } = deployment
+  const { id, model_id, model_name: name, model_version: version } = challenger
   const reason = inputs.reason.trim()
   return {
-    title: `Promote ${withVersion(challenger.model_name, challenger.model_version)}`,
+    title: `Promote ${nameChallenger(challenger)}`,
     confirm: 'Make it the champion',
-    notes: [
-      `${withVersion(champion.name, champion.version)} is archived, unless it is the champion of another deployment.`,
-    ],
-    fault: null,
+    notes: [`${archived(champion)}.`],
     request: {
       method: 'POST',
       path: `${makePath(deployment)}/promote`,
       body: {
-        challenger_id: challenger.id,
+        challenger_id: id,
         ...(reason !== '' && { reason }),
         ...(inputs.acceptsFeatures && { accept_features: true }),
       },
     },
-    after: withChampion(deployment, {
-      id: challenger.model_id,
-      name: challenger.model_name,
-      version: challenger.model_version,
-    }),
+    after: withChampion(deployment, { id: model_id, name, version }),
   }
+}
+
+function archived({ name, version }: Deployment['champion_model']): string {
+  return `${withVersion(name, version)} is archived, unless it is the champion of another deployment`
 }
 
 function planRollback(deployment: Deployment, inputs: Inputs): Draft {
   const { previous_champion_model: previous, champion_model: champion } = deployment
   const reason = inputs.reason.trim()
-  const draft = {
-    title: 'Roll back',
-    confirm: 'Roll back',
-    notes: [
-      `${withVersion(champion.name, champion.version)} is archived, unless it is the champion of another deployment. The audit log keeps the reason.`,
-      ...(inputs.isEmergency
-        ? [
-            'Changes that were approved since it became the champion end, too. The audit log names them.',
-          ]
-        : []),
-    ],
-  }
+  const ended =
+    'Changes that were approved since it became the champion end, too. The audit log names them.'
+  const notes = [
+    `${archived(champion)}. The audit log keeps the reason.`,
+    ...(inputs.isEmergency ? [ended] : []),
+  ]
+  const draft = { title: 'Roll back', confirm: 'Roll back', notes }
   if (previous === undefined) {
     const fault = 'There was only one champion so far: there is nothing to roll back to.'
     return { ...draft, fault, request: null, after: null }
   }
-  const request = {
-    method: 'POST',
-    path: `${makePath(deployment)}/rollback`,
-    body: { reason, ...(inputs.isEmergency && { emergency: true }) },
-  } as const
+  const path = `${makePath(deployment)}/rollback`
+  const body = { reason, ...(inputs.isEmergency && { emergency: true }) }
   return {
     ...draft,
-    fault: null,
-    request: reason === '' ? null : request,
+    request: reason === '' ? null : { method: 'POST', path, body },
     after: withChampion(deployment, previous),
   }
 }
 
-function planActivation(deployment: Deployment): Draft {
-  const isActive = !deployment.is_active
-  return {
-    title: isActive ? 'Switch the deployment on' : 'Switch the deployment off',
-    confirm: isActive ? 'Switch it on' : 'Switch it off',
-    notes: isActive
-      ? []
-      : ['Every scoring request gets a 404 until the deployment is switched on again.'],
-    fault: null,
-    request: { method: 'PATCH', path: makePath(deployment), body: { is_active: isActive } },
-    after: { ...deployment, is_active: isActive },
-  }
-}
+type Words = readonly [title: string, confirm: string, ...notes: string[]]
 
-function planStrictness(deployment: Deployment): Draft {
-  const isStrict = !deployment.strict_mode
-  return {
-    title: isStrict ? 'Make the deployment strict' : 'Make the deployment lenient',
-    confirm: isStrict ? 'Make it strict' : 'Make it lenient',
-    notes: isStrict
-      ? ['Requests that lack features, or contain unknown ones, get a 422 and no score.']
-      : ['A request can still ask for strict mode.'],
-    fault: null,
-    request: { method: 'PATCH', path: makePath(deployment), body: { strict_mode: isStrict } },
-    after: { ...deployment, strict_mode: isStrict },
-  }
-}
+/** Settings that are on or off, with the words for switching each on, and off. */
+const SWITCHES = {
+  shadow: {
+    field: 'shadow_mode',
+    on: ['Switch shadow mode on', 'Switch it on'],
+    off: ['Switch to a live split', 'Let challengers answer'],
+  },
+  switch: {
+    field: 'is_active',
+    on: ['Switch the deployment on', 'Switch it on'],
+    off: [
+      'Switch the deployment off',
+      'Switch it off',
+      'Every scoring request gets a 404 until the deployment is switched on again.',
+    ],
+  },
+  strict: {
+    field: 'strict_mode',
+    on: [
+      'Make the deployment strict',
+      'Make it strict',
+      'Requests that lack features, or contain unknown ones, get a 422 and no score.',
+    ],
+    off: [
+      'Make the deployment lenient',
+      'Make it lenient',
+      'A request can still ask for strict mode.',
+    ],
+  },
+  approval: {
+    field: 'require_approval',
+    on: [
+      'Require approval',
+      'Require it',
+      'Changes of models, traffic, reasons, alarm, cut-off and activity then wait for a second owner or admin. Switching this off again waits, too. A name, strict mode and a development sample wait for nobody, nor does a rollback in an emergency, where it is allowed.',
+    ],
+    off: ['Stop requiring approval', 'Stop requiring it'],
+  },
+} as const satisfies Record<string, { field: keyof Deployment; on: Words; off: Words }>
 
-function planApproval(deployment: Deployment): Draft {
-  const isRequired = !deployment.require_approval
+function planSwitch(deployment: Deployment, kind: keyof typeof SWITCHES): Draft {
+  const { field, on, off } = SWITCHES[kind]
+  const isOn = !deployment[field]
+  const [title, confirm, ...notes]: Words = isOn ? on : off
+  const setting = { [field]: isOn }
   return {
-    title: isRequired ? 'Require approval' : 'Stop requiring approval',
-    confirm: isRequired ? 'Require it' : 'Stop requiring it',
-    notes: isRequired
-      ? [
-          'Changes of models, traffic, reasons, alarm, cut-off and activity then wait for a second owner or admin. Switching this off again waits, too. A name, strict mode and a development sample wait for nobody, nor does a rollback in an emergency, where it is allowed.',
-        ]
-      : [],
-    fault: null,
-    request: {
-      method: 'PATCH',
-      path: makePath(deployment),
-      body: { require_approval: isRequired },
-    },
-    after: { ...deployment, require_approval: isRequired },
+    title,
+    confirm,
+    notes,
+    request:
+      kind === 'shadow'
+        ? trafficRequest(deployment, { action: 'toggle_shadow', ...setting })
+        : { method: 'PATCH', path: makePath(deployment), body: setting },
+    after: { ...deployment, ...setting },
   }
 }
 
 function planCutoffChange(deployment: Deployment, { cutoff: text }: Inputs): Draft {
   const cutoff = text.trim() === '' ? null : readNumber(text)
-  const fault =
-    text.trim() !== '' && cutoff === null ? 'A cut-off is a score, as 460 or 460,5.' : null
+  const isWrong = text.trim() !== '' && cutoff === null
   return {
     title: 'Cut-off of the lender',
     confirm: 'Set the cut-off',
     notes: ['Reports use it as the default. It never decides anything.'],
-    fault,
+    fault: isWrong ? 'A cut-off is a score, as 460 or 460,5.' : null,
     request: { method: 'PATCH', path: makePath(deployment), body: { cutoff } },
-    after: fault === null ? { ...deployment, cutoff } : null,
+    after: isWrong ? null : { ...deployment, cutoff },
   }
+}
+
+function nameChallenger({ model_name: name, model_version: version }: Challenger): string {
+  return withVersion(name, version)
 }
 
 function makePath({ slug }: Deployment): string {
@@ -314,34 +292,22 @@ function effectsBetween(before: Deployment, after: Deployment): Effect[] {
 }
 
 function described(deployment: Deployment): Map<string, string> {
-  const {
-    champion_model: champion,
-    previous_champion_model: previous,
-    shadow_mode: isShadow,
-  } = deployment
+  const { champion_model: champion, previous_champion_model: previous, cutoff } = deployment
+  const isShadow = deployment.shadow_mode
+  const features = deployment.strict_mode ? 'are rejected' : 'are scored by defaults'
   return new Map([
     ['Deployment', deployment.is_active ? 'answers' : 'answers 404'],
-    [
-      'Missing or unknown features',
-      deployment.strict_mode ? 'are rejected' : 'are scored by defaults',
-    ],
+    ['Missing or unknown features', features],
     ['Changes', deployment.require_approval ? 'need approval' : 'are made at once'],
-    ['Cut-off of the lender', deployment.cutoff === null ? 'none' : number(deployment.cutoff)],
+    ['Cut-off of the lender', cutoff === null ? 'none' : number(cutoff)],
     ['Champion', withVersion(champion.name, champion.version)],
     ['Champion answers', pct(championPct(deployment))],
-    ...deployment.challengers.map(
-      (one) =>
-        [
-          `Challenger ${withVersion(one.model_name, one.model_version)}`,
-          isShadow
-            ? `scores silently (${pct(one.traffic_pct)} when live)`
-            : `answers ${pct(one.traffic_pct)}`,
-        ] as const,
-    ),
+    ...deployment.challengers.map((one) => {
+      const share = pct(one.traffic_pct)
+      const answers = isShadow ? `scores silently (${share} when live)` : `answers ${share}`
+      return [`Challenger ${nameChallenger(one)}`, answers] as const
+    }),
     ['Challengers', isShadow ? 'score silently' : 'answer for their shares'],
-    [
-      'A rollback would lead to',
-      previous === undefined ? 'none' : withVersion(previous.name, previous.version),
-    ],
+    ['A rollback would lead to', previous ? withVersion(previous.name, previous.version) : 'none'],
   ])
 }
