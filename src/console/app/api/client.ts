@@ -10,7 +10,6 @@ import { exchangeAsUser } from './session.ts'
  */
 export const api = createClient<paths>({ baseUrl: ROOT, fetch: exchangeAsUser })
 
-/** Reads the answer of a call of `api`. */
 export async function readData<Data>(
   call: Promise<{ readonly data?: Data; readonly error?: unknown }>,
 ): Promise<NonNullable<Data>> {

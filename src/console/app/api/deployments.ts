@@ -51,12 +51,10 @@ export function useModel(id = '', isKept = false) {
   return useAnswer('/v1/models/{id}', { path: { id } }, { enabled: id !== '', ...kept })
 }
 
-/** All models of the team, with names and versions. */
 export function useModels() {
   return useAnswer('/v1/models', {}, { select: ({ models }) => models })
 }
 
-/** Names of models by their ids. */
 export function useModelNames(): (id: string | null) => string {
   const { data } = useModels()
   const names = new Map(data?.map(({ id, name, version }) => [id, withVersion(name, version)]))
@@ -65,7 +63,6 @@ export function useModelNames(): (id: string | null) => string {
 
 export type Deployment = Schemas['Deployment']
 
-/** The share of the champion in percent of the applicants. */
 export function championPct({
   challengers,
   shadow_mode: isShadow,

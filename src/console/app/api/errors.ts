@@ -3,7 +3,6 @@ export interface FaultDetail {
   readonly message: string
 }
 
-/** Code of an error without an answer. */
 export const UNREACHABLE = 'unreachable'
 
 /** Error of a request; its code is `unreachable` if the service did not answer. */

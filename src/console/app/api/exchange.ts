@@ -53,7 +53,6 @@ export async function exchange(request: Request): Promise<Response> {
   }
 }
 
-/** Tells whether the service answers at all. */
 export async function isReached(): Promise<boolean> {
   try {
     await send(new Request(`${ROOT}livez`, { cache: 'no-store' }), true)

@@ -24,7 +24,6 @@ export function useMarks(slug: string, from: number, to: number): readonly Mark[
     .filter(({ at }) => at >= from && at <= to)
 }
 
-/** Returns what a change did, in few words. */
 export function changeText(change: Change): string {
   const { kind, champion_version: champion, verdict } = change
   switch (kind) {

@@ -12,7 +12,6 @@ export function useJob(id: string) {
   )
 }
 
-/** Tells whether it may still change. */
 export function isOpen(job: Pick<Schemas['Job'], 'finished_at'> | undefined): boolean {
   return job !== undefined && job.finished_at === null
 }

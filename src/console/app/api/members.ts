@@ -2,7 +2,6 @@ import { useAnswer } from './client.ts'
 import { audits } from './roles.ts'
 import { useUser } from './state.ts'
 
-/** The people of the team, for roles that may see them. */
 export function useMembers() {
   const { role } = useUser()
   return useAnswer('/v1/members', {}, { enabled: audits(role), select: ({ members }) => members })

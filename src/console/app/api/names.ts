@@ -4,7 +4,6 @@ import { read } from './client.ts'
 import { audits } from './roles.ts'
 import { useUser } from './state.ts'
 
-/** Names of the team's objects, by id. */
 export type Names = ReadonlyMap<string, string>
 
 const NO_NAMES: Names = new Map([

@@ -28,7 +28,6 @@ export function deploys(role: Role): boolean {
 /** Roles by rank, highest first. */
 const RANKED = Object.keys(ROLE_NAMES) as Role[]
 
-/** Actions that a role allows. */
 export const ROLE_MEANINGS: Readonly<Record<Role, string>> = {
   owner: 'manages everything, including quotas of keys',
   admin: 'manages deployments, models, keys, members',

@@ -7,7 +7,6 @@ import { SignIn, SignInAgain } from '../pages/sign-in/page.tsx'
 import { router } from '../router.tsx'
 import { Failure, Loading } from '../ui/states.tsx'
 
-/** The whole console. Users who are not signed in see only the sign-in page. */
 export function App() {
   const session = useSession()
   const isOver = useSessionOver()

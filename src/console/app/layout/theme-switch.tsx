@@ -6,7 +6,6 @@ const THEMES = [
   { value: 'dark', label: 'Dark' },
 ] as const
 
-/** Light, dark or the setting of the system; stored in this browser. */
 export function ThemeSwitch() {
   // Without transitions it would add a style, which the policy of the page forbids.
   const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })

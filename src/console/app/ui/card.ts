@@ -20,7 +20,6 @@ function featureLabels(spec: Spec): ReadonlyMap<string, string> {
   )
 }
 
-/** The categories of a feature, without that of missing values. */
 export function listCategories(feature: Schemas['Feature']): readonly string[] {
   const values = feature.bins.map(({ value }) => String(value ?? 'Missing'))
   return values.flatMap((value) => (value === 'Missing' ? [] : value.split(OR)))
@@ -42,7 +41,6 @@ export function featureNames(spec: Spec | undefined): FeatureName {
   return (name) => labels.get(name) ?? plainName(name)
 }
 
-/** Joins categories in the file format. */
 const OR = '%,%'
 
 /** Values of a bin in words: "none or co-applicant", "35 to below 37", "below 26". */

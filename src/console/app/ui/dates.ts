@@ -24,7 +24,6 @@ export function when(moment: Moment | null): string {
   return moment === null ? NONE : WHEN.format(new Date(moment))
 }
 
-/** With seconds and the time zone. */
 export function whenExactly(moment: Moment): string {
   return EXACTLY.format(new Date(moment))
 }

@@ -119,7 +119,6 @@ export function Form({
   )
 }
 
-/** A form in a dialog, which closes when it has sent. */
 export function FormDialog(props: FormProps & { title: string; onClose: () => void }) {
   const { title, onClose, ...form } = props
   return (

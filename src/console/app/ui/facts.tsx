@@ -34,7 +34,6 @@ export function When({ at, isExact = false }: { at: string | null; isExact?: boo
 
 const COPIED_MS = 3_000
 
-/** Copies a text, and says so. */
 export function Copy({ text, label }: { text: string; label: string }) {
   const [said, setSaid] = useState('')
   const copy = async () => {

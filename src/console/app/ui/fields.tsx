@@ -13,7 +13,6 @@ export function useFields<Name extends string>(start: Readonly<Record<Name, stri
   return { fields, set, bind }
 }
 
-/** A box to tick. */
 export function Box(props: {
   label: string
   isTicked: boolean
@@ -69,7 +68,6 @@ export function Boxes(props: {
   )
 }
 
-/** A button that stores what a path of the API returns. */
 export function Download(props: {
   path: string
   name: string

@@ -1,4 +1,3 @@
-/** Shows that there is no figure. */
 export const NONE = '–'
 
 const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })

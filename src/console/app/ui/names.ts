@@ -27,7 +27,6 @@ export function firstInWords(parts: readonly string[], max: number): string {
   return inWords([...parts.slice(0, max), `${rest} more`])
 }
 
-/** Makes the first letter of a sentence large. */
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -16,7 +16,6 @@ const NAMES = [
   { value: 'own', label: 'Days of my own' },
 ] as const
 
-/** The period that the address names. */
 export function readPeriod(search: Search, standard: string): Period {
   const name = search['period'] ?? standard
   if (name === 'week' || name === 'month') return completePeriod(name)
@@ -28,13 +27,11 @@ export function readPeriod(search: Search, standard: string): Period {
   return { from: new Date(fromMs).toISOString() }
 }
 
-/** A period in words. */
 export function periodWords({ from, to }: Period): string {
   if (from === undefined) return 'the whole log'
   return periodText(from, to ?? Date.now())
 }
 
-/** The whole days of UTC that the address names. */
 export function readDays({ from, to }: Search): Period {
   return {
     ...(from && { from: `${from}T00:00:00.000Z` }),

@@ -6,12 +6,10 @@ import { number, whole } from './figures.ts'
 
 type Spec = Schemas['ScorecardSpec']
 
-/** Texts by language tag. */
 export type Texts = Readonly<Record<string, string>>
 
 const TAG = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/
 
-/** Tells whether a card can give reasons. */
 export function hasReasons(spec: Spec): boolean {
   const rules = spec['reasons']
   return isObject(rules) && rules['version'] === 1
@@ -87,7 +85,6 @@ export function methodWords(reasons: Method): string {
   return parts.join(', ')
 }
 
-/** The method of a card for a list of baselines. */
 export function methodName(method: string): string {
   return METHODS[method] ?? method
 }

@@ -8,7 +8,6 @@ import { endOfDay } from './period.tsx'
 import { Notice } from './states.tsx'
 import type { Column } from './table.tsx'
 
-/** A secret that the service has just made. */
 export interface MadeSecret {
   readonly name: string
   readonly secret: string
@@ -58,7 +57,6 @@ export function SecretDialog(
   )
 }
 
-/** A field for the last day of a secret. */
 export function LastDay(
   props: ReturnType<ReturnType<typeof useFields>['bind']> & { description: string },
 ) {
@@ -99,7 +97,6 @@ interface RotateProps {
   readonly onClose: () => void
 }
 
-/** Replaces a secret by a new one, and shows that. */
 export function RotateDialog({ name, hasEnd, rotate, ...dialog }: RotateProps) {
   const { what } = dialog
   const { fields, bind } = useFields({ overlap: '86400', day: '' })
@@ -162,7 +159,6 @@ export function listTimes<Row extends Credential>(
   ]
 }
 
-/** Revokes a key or a service account. */
 export function RevokeDialog({
   credential: { name, prefix, last_used_at: lastUsedAt },
   ...form

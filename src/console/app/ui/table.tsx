@@ -158,7 +158,6 @@ export function DataTable<Row extends object>({
   )
 }
 
-/** The name of a row for screen readers. */
 function nameIn<Row>({ value, text }: Column<Row>, row: Row): string | undefined {
   const name = value?.(row)
   return typeof name === 'string' ? name : text?.(row)

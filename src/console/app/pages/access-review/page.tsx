@@ -14,7 +14,6 @@ import { EnvironmentBadge, Page, Refused } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 
-/** One person, program or key that can do something. */
 interface Access {
   readonly id: string
   readonly kind: 'Member' | 'Service account' | 'Key'
@@ -69,7 +68,6 @@ function isIdle({ lastUsed, since }: Access): boolean {
   return Date.parse(lastUsed ?? since) < Date.now() - IDLE_DAYS * DAY_MS
 }
 
-/** Shows who can do what, for the regular review of access. */
 export default function AccessReviewPage() {
   const { role } = useUser()
   const [{ idle = '' }, change] = useAddress()

@@ -18,7 +18,6 @@ type OwnSession = Schemas['Session']
 
 const PATH = '/api/auth/sessions'
 
-/** The user's own sessions and password. */
 export default function AccountPage() {
   const { userId, role } = useUser()
   const [ending, setEnding] = useState<OwnSession | 'all' | null>(null)

@@ -15,7 +15,6 @@ import { GROUPS } from './words.ts'
 
 const PATH = '/v1/audit-log'
 
-/** Shows who changed what and when, as sentences; the address keeps the filters. */
 export default function AuditPage() {
   const { subject: inPath } = useParams({ strict: false }) as { subject?: string }
   const { role } = useUser()

@@ -8,7 +8,6 @@ import { type AuditRecord, didAlone, didWords, listDifferences, weigh } from './
 
 const NEWEST = 5
 
-/** The latest changes of one object. */
 export function AuditTrail({ subject }: { subject: string }) {
   const query = { subject, limit: NEWEST }
   const records = useAnswer('/v1/audit-log', { query }, { select: (found) => found.records })

@@ -138,7 +138,6 @@ const FIELDS: Readonly<Record<string, string>> = {
   scopes: 'May',
 }
 
-/** One field that a record changed, in words. */
 export interface Difference {
   readonly name: string
   readonly before: string | null

@@ -60,7 +60,6 @@ export interface BacktestResult {
   } | null
 }
 
-/** Shows what a candidate card would have done. */
 export function BacktestView({ result }: { result: BacktestResult }) {
   const { n, exact_share: exact, scores, psi, features, swap_set: swaps } = result
   if (n === 0) {
@@ -103,7 +102,6 @@ export function BacktestView({ result }: { result: BacktestResult }) {
   )
 }
 
-/** The result in a sentence. */
 function conclusion({ exact_share: exact, swap_set: swaps, performance: known }: BacktestResult) {
   const sentences = [`The log tells the exact score of the candidate for ${percent(exact)}.`]
   if (swaps !== null) {

@@ -27,7 +27,6 @@ const KINDS: Readonly<Record<Schemas['JobStatus'], string>> = {
   cancelled: 'off',
 }
 
-/** Files that are scored: sending one, how far they are, and their results. */
 export default function BatchesPage() {
   const { role } = useUser()
   const maySend = deploys(role)
@@ -195,7 +194,6 @@ function Progress({ batch: { id, status, progress } }: { batch: Batch }) {
   )
 }
 
-/** Shows what is worth knowing of the values of a file. */
 function Details({ batch }: { batch: Batch }) {
   const { unmatched, warnings, unknown_columns: columns, more_unknown_columns: more } = batch
   const isClean = unmatched.length + warnings.length + columns.length === 0

@@ -65,7 +65,6 @@ export function ChallengerEvidence(props: { slug: string; challengerId: string; 
 
 const EQUAL = 'same_approval_rate' as const
 
-/** Returns what the outcomes say, in sentences. */
 function conclude(name: string, found: Verdict | undefined, label: string | undefined): string {
   if (label === undefined) {
     return `Not known: nothing is defined yet that counts as bad, so no outcome can tell.`

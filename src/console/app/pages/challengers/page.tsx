@@ -24,7 +24,6 @@ const RULES: readonly { readonly value: Schemas['SwapRule']; readonly label: str
 ]
 const STANDARD = '90'
 
-/** Shows whether a challenger is better, and whom it would decide differently. */
 export default function ChallengersPage() {
   const [search] = useAddress()
   const period = readPeriod(search, STANDARD)

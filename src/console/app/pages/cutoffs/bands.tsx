@@ -9,7 +9,6 @@ import { DataTable } from '../../ui/table.tsx'
 
 const HEAD = ['model_version', 'from', 'to', 'n', 'min', 'max', 'applicants', 'share', 'mean_pd']
 
-/** Applicants by score band and by grade. */
 export function Bands({ found, period }: { found: Schemas['Cutoffs']; period: Period }) {
   const { bands, grades, model_version: version, from, to, n } = found
   const save = () =>

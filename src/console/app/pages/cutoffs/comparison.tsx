@@ -21,7 +21,6 @@ interface Row {
   readonly difference: string
 }
 
-/** Shows what the chosen cut-off approves, beside the present one. */
 export function Comparison({ chosen, present, factor, grades, shares }: ComparisonProps) {
   if (chosen === undefined) return <p className="muted">Nobody was scored.</p>
   return (

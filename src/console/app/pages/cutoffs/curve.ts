@@ -2,7 +2,6 @@ import type { Schemas } from '../../api/types.ts'
 
 type Gains = readonly Schemas['GainsBand'][]
 
-/** Approvals at a cut-off. */
 export interface CurvePoint {
   readonly cutoff: number
   readonly approvalRate: number

@@ -30,7 +30,6 @@ const STEP_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: 24 * HOUR_MS } as const
 const REFRESH_MS = 15_000
 const RECENT = 20
 
-/** Shows what was answered, how fast, and by which model. */
 export default function ActivityPage() {
   const [search, , bind] = useAddress()
   const name = search['range'] ?? STANDARD

@@ -190,7 +190,6 @@ function Points(props: { models: NonNullable<Difference['models']>; featureName:
   )
 }
 
-/** A bin is a range or a category. */
 function plainBin(bin: string): string {
   return /^[[(].*,.*[\])]$/.test(bin) ? binText({ range: bin }) : binText({ value: bin })
 }

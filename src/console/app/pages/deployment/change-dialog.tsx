@@ -127,7 +127,6 @@ function Effects({ effects }: { effects: readonly Effect[] }) {
   )
 }
 
-/** Shows what the audit log has of a change that was just made. */
 function Receipt({ subject }: { subject: string }) {
   const query = { subject, limit: 1 }
   const newest = useAnswer('/v1/audit-log', { query }, { staleTime: 0 })

@@ -18,7 +18,6 @@ const COLUMNS: readonly Column<Change>[] = [
   { head: 'Champion then', cell: ({ champion_version }) => champion_version ?? NONE },
 ]
 
-/** Changes that wait for approval, and those that were made. */
 export default function ChangesPage() {
   const { role } = useUser()
   return (

@@ -25,7 +25,6 @@ const TABS = [
   ['try', 'Try it'],
 ] as const
 
-/** Facts that pages of a deployment have in common. */
 export interface AboutDeployment {
   readonly deployment: Deployment
   readonly champion: Schemas['Model']

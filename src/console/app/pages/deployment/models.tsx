@@ -63,7 +63,6 @@ function SideBySide({ found }: { found: Schemas['ModelComparison'] }) {
   )
 }
 
-/** The distributions of scores of all models, in common bins. */
 function Histograms({ models }: { models: readonly Schemas['ComparedModel'][] }) {
   const modelName = useModelNames()
   const drawn = models.flatMap(({ model_id: id, role, scores }) =>

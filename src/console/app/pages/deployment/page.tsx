@@ -110,7 +110,6 @@ function Conclusion({ row }: { row: Row }) {
   )
 }
 
-/** The weeks of the overview, under one crosshair. */
 function Weeks({ row }: { row: Row }) {
   const weeks = row.weeks.filter((week) => week.is_complete)
   const shared = {

@@ -7,13 +7,11 @@ import { withVersion } from '../../ui/names.ts'
 
 type Challenger = Schemas['ActiveChallenger']
 
-/** A change that a user can make to a deployment. */
 export type Change =
   | { readonly kind: 'add' | 'shadow' | 'rollback' | 'switch' | 'strict' | 'approval' }
   | { readonly kind: 'cutoff'; readonly value?: number }
   | { readonly kind: 'share' | 'remove' | 'promote'; readonly challenger: Challenger }
 
-/** The user's inputs. */
 export interface Inputs {
   readonly model: Schemas['ListedModel'] | null
   readonly share: string
@@ -25,7 +23,6 @@ export interface Inputs {
   readonly acceptsFeatures: boolean
 }
 
-/** One property that the change alters. */
 export interface Effect {
   readonly what: string
   readonly before: string

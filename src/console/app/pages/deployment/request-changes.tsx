@@ -10,7 +10,6 @@ export function changeTitle({ action }: ChangeRequest): string {
   return plainName(action)
 }
 
-/** Shows what is before a change, and what after it. */
 export function Changes({ request: { before, after } }: { request: ChangeRequest }) {
   const modelName = useModelNames()
   const [was, willBe] = [described(before, modelName), described(after, modelName)]

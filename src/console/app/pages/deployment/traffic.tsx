@@ -9,7 +9,6 @@ import { Badge, Panel } from '../../ui/page.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 import type { Change } from './plan.ts'
 
-/** A model that answers or scores here. */
 interface Row {
   readonly id: string
   readonly name: string
@@ -19,7 +18,6 @@ interface Row {
   readonly changes: readonly { readonly text: string; readonly change: Change }[]
 }
 
-/** Which model answers which share, and the buttons that change it. */
 export function Traffic(props: {
   deployment: Deployment
   /** Begins a change; null for roles that may make none. */

@@ -26,7 +26,6 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   not_a_number: 'not a number',
 }
 
-/** The matched bin; for a value without one, why. */
 export function LoggedBin({ logged }: { logged: Schemas['LoggedFeature'] }) {
   const { outcome, bin } = logged
   const text = bin === null ? null : binWords(bin)

@@ -212,7 +212,6 @@ function Changes({ found, nameFeature }: { found: Explanation; nameFeature: Name
   )
 }
 
-/** Shows what every other bin would have given. */
 function OtherBins({ found, nameFeature }: { found: Explanation; nameFeature: NameOf }) {
   const { sensitivity, score } = found
   if (sensitivity === null) {

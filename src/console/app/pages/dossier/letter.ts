@@ -114,7 +114,6 @@ export interface LetterFacts {
   readonly lang: string
 }
 
-/** Words that the lender adds to the facts. */
 export interface Lender {
   readonly lender: string
   readonly contact: string
@@ -128,7 +127,6 @@ export function letterLanguage(tag: string): string {
   return Object.hasOwn(LETTERS, language) ? language : 'en'
 }
 
-/** The template that a lender begins with. */
 export function standardTemplate(tag: string): string {
   return LETTERS[letterLanguage(tag)]?.template ?? ''
 }

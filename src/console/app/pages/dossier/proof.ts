@@ -2,7 +2,6 @@ import type { Schemas } from '../../api/types.ts'
 
 type Proof = Schemas['ScoreProof']
 
-/** Findings of this browser about a proof. */
 export interface Checked {
   /** The applicant's entry in the tree. */
   readonly leaf: Readonly<Record<string, unknown>>

@@ -3,7 +3,6 @@ import type { Schemas } from '../../api/types.ts'
 import { NONE, number, signed } from '../../ui/figures.ts'
 import { PlainTable } from '../../ui/plain-table.tsx'
 
-/** Points that one feature added to a score. */
 export interface WaterfallStep {
   readonly name: string
   readonly detail: ReactNode
@@ -12,7 +11,6 @@ export interface WaterfallStep {
   readonly feature?: Schemas['Feature'] | undefined
 }
 
-/** The steps from a start to the score, one for each feature. */
 export function Waterfall(props: {
   base: number
   score: number

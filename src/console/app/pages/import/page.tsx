@@ -29,7 +29,6 @@ const LABELS: readonly (readonly [path: string, label: string])[] = [
   ['probabilities', 'Probabilities of default'],
 ]
 
-/** Checks the card of another tool, proves it by a sample, and registers it. */
 export default function ImportPage() {
   const { role } = useUser()
   if (role === 'viewer' || role === 'auditor') {

@@ -2,7 +2,6 @@ import type { FaultDetail } from '../../api/errors.ts'
 import { readNumber } from '../../ui/figures.ts'
 import { readGrades, type TypedGrade } from './grades.ts'
 
-/** Contents of the import form. */
 export interface ImportInputs {
   /** Texts of the fields by their API names; an empty text means that the field is absent. */
   readonly fields: Readonly<Record<string, string>>
@@ -26,7 +25,6 @@ const SCALE_NUMBERS = ['pdo', 'base_score', 'rate'] as const
 /** JSON files are sent unchanged, because parsing and serialising could alter a number. */
 const JSON_FILES = ['splits'] as const
 
-/** Converts a form to the fields of the API. */
 export function makeImportOrder({ fields, files, ticked, grades }: ImportInputs): ImportOrder {
   const faults: FaultDetail[] = []
   const text = (name: string) => fields[name]?.trim() || undefined

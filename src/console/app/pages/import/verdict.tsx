@@ -19,7 +19,6 @@ export const ENVIRONMENTS = [
   { value: 'production', label: 'Production: to decide' },
 ]
 
-/** Result of an import: the verdict first, then the evidence. */
 export function ImportVerdict(props: {
   result: Result
   writeLabel: (path: string) => string

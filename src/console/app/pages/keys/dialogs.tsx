@@ -97,7 +97,6 @@ export function CreateDialog({ changes, onClose }: DialogProps) {
   )
 }
 
-/** Changes the name of a key and, as an owner, its quota. */
 export function ChangeDialog(props: DialogProps & { listed: Schemas['ListedKey'] }) {
   const { listed, changes, onClose } = props
   const { role } = useUser()

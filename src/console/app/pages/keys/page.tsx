@@ -19,7 +19,6 @@ type Request = 'create' | { readonly kind: 'rotate' | 'revoke' | 'change'; reado
 const PATH = '/v1/keys'
 const CHANGES = [PATH, '/v1']
 
-/** Keys by which servers score. */
 export default function KeysPage() {
   const { role } = useUser()
   const names = useNames()

@@ -16,7 +16,6 @@ import { AddDialog, MEMBER_CHANGES, RoleDialog } from './dialogs.tsx'
 type Member = Schemas['Member']
 type Request = 'add' | { readonly kind: 'role' | 'remove'; readonly member: Member }
 
-/** The people of the team and what each may do. */
 export default function MembersPage() {
   const user = useUser()
   const [request, setRequest] = useState<Request | null>(null)

@@ -29,7 +29,6 @@ export function Grades({ spec: { risk_grades: grades = [] } }: { spec: Spec }) {
   )
 }
 
-/** The points of each bin, for people. */
 export function Card({ spec }: { spec: Spec }) {
   const all = spec.features.flatMap(({ bins }) => bins.map(({ points }) => Math.abs(points)))
   const most = Math.max(1, ...all.slice(0, COMPARED_MAX))

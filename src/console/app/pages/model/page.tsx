@@ -19,7 +19,6 @@ import { ReasonCodes } from './reasons.tsx'
 
 type Model = Schemas['Model']
 
-/** One model: its card for people, its proof, its reasons and its changes. */
 export default function ModelPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string }
   const { role } = useUser()

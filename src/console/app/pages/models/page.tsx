@@ -15,7 +15,6 @@ import { type Column, DataTable } from '../../ui/table.tsx'
 type Listed = Schemas['ListedModel']
 type Deployed = Schemas['OverviewDeployment']
 
-/** A model and the deployments that use it. */
 interface Row extends Listed {
   readonly champions: readonly Deployed[]
   readonly challenges: readonly Deployed[]
@@ -60,7 +59,6 @@ const COLUMNS: readonly Column<Row>[] = [
   { id: 'registered', head: 'Registered', when: ({ created_at }) => created_at },
 ]
 
-/** The newest known Gini as a champion. */
 function findGini(champions: readonly Deployed[]): number | null {
   return champions.find((one) => one.performance !== null)?.performance?.gini ?? null
 }
@@ -94,7 +92,6 @@ function DeploymentLink({ of: { slug, name }, as }: { of: Deployed; as: string }
   )
 }
 
-/** All models: where each is used, and how well it ranked. */
 export default function ModelsPage() {
   const { role } = useUser()
   const models = useModels()

@@ -12,14 +12,12 @@ import { Loaded, Notice } from '../../ui/states.tsx'
 const PATH = '/v1/outcomes/imports/{id}'
 const POLL_MS = 1_000
 const FAULTS_MAX = 20
-/** Answers that outcomes change. */
 const CHANGED = [
   '/v1/deployments/{slug}/performance',
   '/v1/deployments/{slug}/performance/vintages',
   '/v1/overview',
 ]
 
-/** Uploads a CSV file of outcomes and follows its progress. */
 export function ImportPanel() {
   const [file, setFile] = useState<File | null>(null)
   const [id, setId] = useState<string | null>(null)

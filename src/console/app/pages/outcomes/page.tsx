@@ -14,7 +14,6 @@ import { ImportPanel } from './import-panel.tsx'
 
 type Definition = Schemas['OutcomeDefinition']
 
-/** Shows what counts as bad, and what became of applicants. */
 export default function OutcomesPage() {
   const { role } = useUser()
   const definitions = useDefinitions()

@@ -37,7 +37,6 @@ export const COLUMNS: readonly Column<Deployment>[] = [
   },
 ]
 
-/** A series of the complete weeks, with its newest value. */
 function series(
   id: string,
   head: string,

@@ -8,7 +8,6 @@ import { firstInWords, inWords, plainName, sentence } from '../../ui/names.ts'
 type Deployment = Schemas['OverviewDeployment']
 type Period = Schemas['PeriodVerdicts']
 
-/** Features that a sentence names. */
 const NAMED_MAX = 2
 
 /** Says in sentences why a deployment has its light: the worst first. */

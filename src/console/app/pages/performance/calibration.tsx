@@ -24,7 +24,6 @@ function GradeLight({ grade }: { grade: Grade }) {
   return <Light kind={kind}>{word}</Light>
 }
 
-/** Expected and observed bads by grade and by score. */
 export function Calibration({ found }: { found: Performance }) {
   const { grades, bands, hosmer_lemeshow: test } = found.calibration
   const { brier, spiegelhalter } = found
@@ -81,7 +80,6 @@ export function Calibration({ found }: { found: Performance }) {
   )
 }
 
-/** Shows what a cut-off at each band would have approved. */
 export function Gains({ found: { gains, n } }: { found: Performance }) {
   if (n === 0) return null
   return (

@@ -114,7 +114,6 @@ function Report({
   )
 }
 
-/** Is the card still good, and how sure is that? */
 function Answers({ found }: { found: Performance }) {
   const modelName = useModelNames()
   const { coverage, expected, n, bad } = found
@@ -170,7 +169,6 @@ const COVERAGE = [
   ['excluded', 'Excluded'],
 ] as const
 
-/** Shows how many of the scored have a decision or an outcome. */
 function Coverage({ found: { coverage } }: { found: Performance }) {
   // Who sends outcomes alone has told of no decision.
   const hasDecisions = coverage.approved > 0

@@ -14,7 +14,6 @@ export interface Answer {
   readonly because: string
 }
 
-/** An interval in words. */
 export function between(
   low: number | null,
   high: number | null,

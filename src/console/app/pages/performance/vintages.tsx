@@ -12,7 +12,6 @@ type Vintage = Schemas['Vintage']
 /** The newest months of booking: as many as there are colours. */
 const CURVES_MAX = 5
 
-/** The share of bad accounts by month of booking and months since. */
 export function Vintages({ slug, definition }: { slug: string; definition: string }) {
   const params = { path: { slug }, query: { definition } }
   const asked = useAnswer('/v1/deployments/{slug}/performance/vintages', params)

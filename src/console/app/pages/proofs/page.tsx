@@ -110,7 +110,6 @@ function Growth() {
   )
 }
 
-/** Exports the log of whole days of UTC. */
 function LogExport() {
   const today = new Date().toISOString().slice(0, 10)
   const { fields, bind } = useFields({ first: today, last: today, format: 'csv', deployment: '' })
@@ -144,7 +143,6 @@ function LogExport() {
   )
 }
 
-/** Takes the reference of an applicant out of the log for good. */
 function Erasure() {
   const { fields, bind } = useFields({ reference: '', again: '' })
   const [done, setDone] = useState<Schemas['LogErasure'] | null>(null)

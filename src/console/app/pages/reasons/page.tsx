@@ -15,7 +15,6 @@ import { Baselines } from './baselines.tsx'
 
 const STANDARD = '90'
 
-/** Which reasons the answers have, how often, and what they are measured against. */
 export default function ReasonsPage() {
   const [search] = useAddress()
   return (

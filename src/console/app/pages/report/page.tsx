@@ -79,7 +79,6 @@ export default function ReportPage() {
   )
 }
 
-/** The address that shows the same figures in a year. */
 function lastingLink(report: Schemas['MonthlyReport'], definition: string | undefined): string {
   const url = new URL(location.href)
   if (definition !== undefined) url.searchParams.set('definition', definition)

@@ -21,7 +21,6 @@ type Score = Schemas['FoundScore']
 
 const PATH = '/v1/scores'
 
-/** Finds scores by a request or by the reference of an application. */
 export default function ScoresPage() {
   const { text } = useParams({ strict: false }) as { text?: string }
   const { role } = useUser()

@@ -26,7 +26,6 @@ type Request = 'create' | { readonly kind: 'rotate' | 'revoke'; readonly account
 const PATH = '/v1/service-accounts'
 const CHANGES = [PATH, '/v1']
 
-/** Programs that manage with a role. */
 export default function ServiceAccountsPage() {
   const { role } = useUser()
   const names = useNames()

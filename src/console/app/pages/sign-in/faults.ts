@@ -1,4 +1,3 @@
-/** Texts of the sign-in page after a refused sign-on. */
 export const SIGN_ON_FAULTS: Readonly<Record<string, string>> = {
   flow: 'The sign-in took longer than ten minutes, or began in another browser. Try again.',
   state: 'The answer belongs to another sign-in. Try again.',

@@ -7,7 +7,6 @@ import { Failure, Loaded } from '../../ui/states.tsx'
 import { typed } from '../../ui/typed.ts'
 import { signOnFaultText } from './faults.ts'
 
-/** Asks for a sign-in, at every address. */
 export function SignIn() {
   const [fault] = useState(takeFault)
   const methods = useMethods()

@@ -3,7 +3,6 @@ import { useAddress } from '../../ui/address.ts'
 import { Page } from '../../ui/page.tsx'
 import { signOnFaultText } from './faults.ts'
 
-/** Why a sign-on was refused that someone tried who is signed in already. */
 export default function RefusedPage() {
   const [{ refused = '' }] = useAddress()
   return (

@@ -47,7 +47,6 @@ export function AlarmPanel(props: { slug: string; alarm: Alarm; featureName: Fea
   )
 }
 
-/** Returns what the evaluation found, and of how many features. */
 function foundBy(alarm: Alarm, featureName: FeatureName): string {
   const { moved, input_faults: faults } = alarm
   const [judged, unjudged] = [alarm.features_judged ?? 0, alarm.features_unjudged ?? 0]

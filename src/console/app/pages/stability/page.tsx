@@ -30,7 +30,6 @@ const INTERVALS = {
   month: { label: 'Month', days: 730 },
 } as const
 
-/** Shows whether the applicants of a deployment have moved, in which feature, and since when. */
 export default function StabilityPage() {
   const [search] = useAddress()
   return (
@@ -225,7 +224,6 @@ function OverTime(props: { slug: string; series: Series; featureName: FeatureNam
   )
 }
 
-/** The feature that has moved most in the newest interval. */
 function mostMoved(points: Series['points']): string | undefined {
   const features = points.at(-1)?.features ?? []
   return features.toSorted(byIndex)[0]?.name

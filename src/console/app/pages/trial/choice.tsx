@@ -4,7 +4,6 @@ import { EnvironmentBadge, Page } from '../../ui/page.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
 
-/** Which deployment to try. */
 export default function TrialChoicePage() {
   const deployed = useDeployed()
   return (

@@ -12,7 +12,6 @@ const SLIPS_MAX = 2
 /** Number of times the width of all ranges a number may lie outside of them without a remark. */
 const FAR = 5
 
-/** Returns what is odd about a value that is typed; null if nothing is. */
 export function remarkOn(feature: Feature, text: string): string | null {
   return feature.type === 'numeric'
     ? remarkOnNumber(feature, text)

@@ -15,7 +15,6 @@ interface ResultProps {
   readonly featureName: FeatureName
 }
 
-/** The score of a trial, what to doubt about it, and what made it. */
 export function Result({ result, champion, texts, featureName }: ResultProps) {
   const missing = result.warnings.flatMap((one) =>
     typeof one === 'string' && one.startsWith(MISSING) ? [one.slice(MISSING.length)] : [],

@@ -3,7 +3,6 @@ import { counted } from '../../ui/figures.ts'
 import { Notice } from '../../ui/states.tsx'
 import type { JsonLines } from './json-lines.ts'
 
-/** A chosen file with the line of each of its values. */
 export interface SpecFile {
   readonly name: string
   readonly text: string

@@ -1,4 +1,3 @@
-/** A JSON text and the line of each of its values. */
 export interface JsonLines {
   /** Syntax error and its line, from 1; null for valid JSON. */
   readonly fault: { readonly line: number; readonly message: string } | null
@@ -6,7 +5,6 @@ export interface JsonLines {
   readonly lineByPath: ReadonlyMap<string, number>
 }
 
-/** Finds the line of each value in a JSON text. */
 export function readJsonLines(text: string): JsonLines {
   const reader = new LineReader(text)
   try {

@@ -14,7 +14,6 @@ import { Faults, type LineFault, type SpecFile } from './faults.tsx'
 import { findLine, readJsonLines } from './json-lines.ts'
 import { Registered } from './registered.tsx'
 
-/** Registers a scorecard from the file of a modeling tool. */
 export default function UploadPage() {
   const { role } = useUser()
   return (

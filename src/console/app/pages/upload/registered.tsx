@@ -4,7 +4,6 @@ import { Copy } from '../../ui/facts.tsx'
 import { withVersion } from '../../ui/names.ts'
 import { Notice } from '../../ui/states.tsx'
 
-/** Shows what was registered, and where it answers. */
 export function Registered({ result }: { result: Schemas['DeployResult'] }) {
   const { deployment, spec_warnings: warnings = [] } = result
   return (

@@ -1,4 +1,3 @@
-/** A feature as far as it is compared. */
 interface Feature {
   readonly type: string
   readonly bins: readonly {
@@ -154,7 +153,6 @@ function missingRow(one: Feature | null, other: Feature | null): AlignedBin | nu
   return points === null && otherPoints === null ? null : { value: MISSING, points, otherPoints }
 }
 
-/** Null without a Missing bin. */
 function missingPoints(feature: Feature | null): number | null {
   return feature?.bins.find((bin) => isMissing(feature, bin))?.points ?? null
 }

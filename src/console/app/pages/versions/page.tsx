@@ -21,7 +21,6 @@ type VersionFeature = Schemas['VersionFeature']
 
 const STANDARD = '90'
 
-/** Shows what another card gives the same applicants. */
 export default function VersionsPage() {
   const [search] = useAddress()
   return (
@@ -157,7 +156,6 @@ interface BinsProps extends Omit<ReportProps, 'featureName'> {
   readonly name: string
 }
 
-/** The bins of a feature, laid beside each other. */
 function Bins({ name, spec, otherSpec, compared }: BinsProps) {
   const find = ({ features }: Spec) => features.find((feature) => feature.name === name) ?? null
   const rows = alignedBins(find(spec), find(otherSpec))

@@ -17,7 +17,6 @@ const KINDS: Readonly<Record<Delivery['state'], string>> = {
   dead: 'act',
 }
 
-/** Shows what one webhook was sent, and how that went. */
 export function Deliveries(props: {
   id: string
   state: Delivery['state'] | ''

@@ -24,7 +24,6 @@ const PATH = '/v1/webhooks/{id}'
 const CHANGES = ['/v1/webhooks', PATH, `${PATH}/deliveries`]
 const REFRESH_MS = 10_000
 
-/** One webhook and what it was sent. */
 export default function WebhookPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string }
   const { role } = useUser()
@@ -49,7 +48,6 @@ export default function WebhookPage() {
   )
 }
 
-/** Changes that need no question. */
 function useCommands(id: string) {
   const params = { path: { id } }
   return useMutation({

@@ -38,7 +38,6 @@ export function EventChoice(props: {
   )
 }
 
-/** Shows how a webhook is doing. */
 export function WebhookState({ webhook }: { webhook: Schemas['Webhook'] }) {
   const { is_active: isActive, failing_since: since, is_full: isFull } = webhook
   if (!isActive) return <Badge kind="off">inactive</Badge>

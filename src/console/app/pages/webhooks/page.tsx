@@ -32,7 +32,6 @@ const COLUMNS: readonly Column<Schemas['Webhook']>[] = [
   { id: 'created', head: 'Created', when: ({ created_at: at }) => at },
 ]
 
-/** Addresses that the service tells what happens. */
 export default function WebhooksPage() {
   const { role } = useUser()
   const [isCreating, setCreating] = useState(false)

@@ -1,6 +1,5 @@
 import { useState, useSyncExternalStore } from 'react'
 
-/** Position of the crosshair in the charts of a group. */
 class Crosshair {
   private place: number | null = null
   private readonly listeners = new Set<() => void>()

@@ -44,7 +44,6 @@ export function gapText(certificate: Certificate): string | null {
   return gaps.length === 0 ? null : gaps.join(' ')
 }
 
-/** All values of a certificate with their names. */
 export function certificateRows(certificate: Certificate): [name: string, value: string][] {
   const { tool, tolerance, largest_pd_difference: pdDifference, differing_by: by } = certificate
   const { bins, bins_unreached: unreached } = certificate
