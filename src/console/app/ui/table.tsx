@@ -36,15 +36,14 @@ interface DataTableProps<Row> {
   readonly caption: string
   readonly rows: readonly Row[]
   readonly columns: readonly Column<Row>[]
-  readonly rowKey: (row: Row) => string
+  /** Tells rows apart, where they change or open; by default their places do. */
+  readonly rowKey?: (row: Row) => string
   /** Label of a search field; without it, there is none. */
   readonly search?: string
   /** Further controls beside the search. */
   readonly filters?: ReactNode
   /** Returns what a row opens in place. */
   readonly detail?: (row: Row) => ReactNode
-  /** Begins the names of search and order in the address, where a page has more tables. */
-  readonly prefix?: string
   readonly empty?: ReactNode
 }
 
@@ -70,19 +69,21 @@ export function DataTable<Row extends object>({
   search: searchLabel,
   filters,
   detail,
-  prefix = '',
   empty,
 }: DataTableProps<Row>) {
   const [address, change] = useAddress()
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
-  const text = address[`${prefix}q`] ?? ''
-  const sorting = readOrder(address[`${prefix}sort`])
+  // A page has one table that searches and sorts; the address is not about its others.
+  const text = searchLabel === undefined ? '' : (address['q'] ?? '')
   const definitions = useMemo(() => columns.map((column) => define(column)), [columns])
+  const order = readOrder(address['sort'])
+  const isKnown = definitions.some(({ id, enableSorting }) => enableSorting && id === order?.id)
+  const sorting: SortingState = order && isKnown ? [order] : []
   const table = useTable({
     features,
     columns: definitions,
     data: rows as Row[],
-    getRowId: rowKey,
+    ...(rowKey && { getRowId: rowKey }),
     state: { sorting, globalFilter: text },
     globalFilterFn: (row, _column, sought: string) =>
       columns.some(({ text: read }) =>
@@ -92,7 +93,7 @@ export function DataTable<Row extends object>({
   })
   const found = text.trim() === '' ? rows.length : table.getFilteredRowModel().rows.length
   const shown = table.getRowModel().rows
-  const sort = (id: string) => change({ [`${prefix}sort`]: nextOrder(id, sorting[0]) })
+  const sort = (id: string) => change({ sort: nextOrder(id, sorting[0]) })
   const toggle = (key: string) => {
     const next = new Set(open)
     if (!next.delete(key)) next.add(key)
@@ -107,7 +108,7 @@ export function DataTable<Row extends object>({
               type="search"
               label={searchLabel}
               value={text}
-              onChange={({ currentTarget }) => change({ [`${prefix}q`]: currentTarget.value })}
+              onChange={({ currentTarget }) => change({ q: currentTarget.value })}
             />
           )}
           {filters}
@@ -231,9 +232,8 @@ function Cell<Row>({
 }
 
 /** The order in an address: the id of a column, after `-` from the largest to the smallest. */
-function readOrder(text: string | undefined): SortingState {
-  if (text === undefined) return []
-  return [{ id: text.replace(/^-/, ''), desc: text.startsWith('-') }]
+function readOrder(text: string | undefined): SortingState[number] | undefined {
+  return text === undefined ? text : { id: text.replace(/^-/, ''), desc: text.startsWith('-') }
 }
 
 /** Up, down, and then as it came. */

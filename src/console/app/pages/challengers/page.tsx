@@ -196,8 +196,6 @@ function SwapFigures({ swap, name }: { swap: Schemas['SwapSet']; name: string })
       <DataTable
         caption="Swap set"
         rows={rows}
-        rowKey={(row) => row.name}
-        prefix="swap-"
         columns={[
           { head: 'Applicants whom …', cell: (row) => row.name },
           { head: 'Applicants', figure: (row) => whole(row.n) },

@@ -69,8 +69,6 @@ function Shares({ caption, rows }: { caption: string; rows: readonly Share[] }) 
     <DataTable
       caption={caption}
       rows={rows}
-      rowKey={({ name }) => name}
-      prefix={`${caption}-`}
       columns={[
         { head: caption, cell: ({ name }) => name },
         { head: 'Applicants', figure: ({ n }) => whole(n) },

@@ -29,8 +29,6 @@ export function Comparison({ chosen, present, factor, grades, shares }: Comparis
       <DataTable
         caption="Present and chosen cut-off"
         rows={makeRows(chosen, present, factor)}
-        rowKey={({ name }) => name}
-        prefix="difference-"
         columns={[
           { head: 'Figure', cell: ({ name }) => name },
           { head: 'Now', figure: ({ now }) => now },
@@ -42,8 +40,6 @@ export function Comparison({ chosen, present, factor, grades, shares }: Comparis
         <DataTable
           caption="Grades at the cut-offs"
           rows={grades}
-          rowKey={({ grade }) => grade}
-          prefix="grades-"
           columns={[
             { head: 'Grade', cell: ({ grade }) => grade },
             {

@@ -214,7 +214,6 @@ function Recent({ recent }: { recent: readonly Schemas['RecentScore'][] }) {
         caption="Newest answers"
         rows={recent}
         rowKey={({ request_id: id, id: reference }) => `${id} ${reference}`}
-        prefix="recent-"
         columns={[
           { head: 'When', cell: ({ scored_at: at }) => <When at={at} isExact /> },
           { head: 'Applicant', cell: ({ id }) => id ?? NONE },

@@ -142,8 +142,6 @@ function Effects({
       <DataTable
         caption="Shares of the models"
         rows={shares}
-        rowKey={({ model_id }) => model_id}
-        prefix="shares-"
         columns={[
           { head: 'Model', cell: (one) => modelName(one.model_id) },
           { head: 'Now', figure: (one) => pct(one.before_pct) },
@@ -171,8 +169,6 @@ function Points(props: { models: NonNullable<Difference['models']>; featureName:
       <DataTable
         caption="Points by bin"
         rows={rows}
-        rowKey={({ feature, bin }) => `${feature} ${bin}`}
-        prefix="points-"
         columns={[
           {
             head: 'Feature',

@@ -35,8 +35,6 @@ function SideBySide({ found }: { found: Schemas['ModelComparison'] }) {
         <DataTable
           caption="Models side by side"
           rows={models}
-          rowKey={({ model_id: id, role }) => `${id} ${role}`}
-          prefix="by-model-"
           columns={[
             { head: 'Model', cell: (one) => modelName(one.model_id) },
             { head: 'Role', cell: ({ role }) => role },

@@ -73,9 +73,8 @@ export function Traffic(props: {
       <DataTable
         caption="Models of this deployment"
         rows={makeRows(deployment)}
-        columns={ask === null ? columns : [...columns, changing]}
         rowKey={({ id }) => id}
-        prefix="models-"
+        columns={ask === null ? columns : [...columns, changing]}
       />
       {ask !== null && (
         <div className="row-actions">

@@ -47,9 +47,8 @@ export function WaitingChanges({ deployment: { id } }: { deployment: Deployment 
           <DataTable
             caption="Changes that wait for approval"
             rows={rows}
+            rowKey={({ id: request }) => request}
             columns={columns}
-            rowKey={(request) => request.id}
-            prefix="waiting-"
           />
         </Panel>
       )}

@@ -34,8 +34,6 @@ export function Calibration({ found }: { found: Performance }) {
         <DataTable
           caption="Calibration by grade"
           rows={grades}
-          rowKey={({ grade }) => grade ?? ''}
-          prefix="calibration-"
           columns={[
             { head: 'Grade', cell: ({ grade }) => grade ?? 'none' },
             { head: 'Applicants', figure: ({ n }) => whole(n) },
@@ -88,8 +86,6 @@ export function Gains({ found: { gains, n } }: { found: Performance }) {
       <DataTable
         caption="Gains"
         rows={gains}
-        rowKey={({ min_score: min }) => String(min)}
-        prefix="gains-"
         columns={[
           {
             head: 'Scores',

@@ -126,8 +126,6 @@ function Answers({ found }: { found: Performance }) {
       <DataTable
         caption="Answers"
         rows={listAnswers(found, modelName)}
-        rowKey={({ question }) => question}
-        prefix="answers-"
         columns={[
           { head: 'Question', cell: ({ question }) => question },
           { head: 'Answer', cell: ({ kind, answer }) => <Light kind={kind}>{answer}</Light> },
@@ -185,8 +183,6 @@ function Coverage({ found: { coverage } }: { found: Performance }) {
       <DataTable
         caption="Coverage"
         rows={rows}
-        rowKey={({ name }) => name}
-        prefix="coverage-"
         columns={[
           { head: 'Applicants', cell: ({ name }) => name },
           { head: 'Number', figure: ({ n }) => whole(n) },

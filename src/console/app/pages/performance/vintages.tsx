@@ -68,8 +68,6 @@ function Cohorts({ vintages }: { vintages: readonly Vintage[] }) {
     <DataTable
       caption="Vintages"
       rows={vintages}
-      rowKey={({ cohort }) => cohort}
-      prefix="vintages-"
       columns={[
         { head: 'Booked in', cell: ({ cohort }) => cohort },
         { head: 'Accounts', figure: ({ n }) => whole(n) },

@@ -42,8 +42,6 @@ export function WrongBins({ found, featureName }: Found) {
       <DataTable
         caption="Bins that fit least"
         rows={bins}
-        rowKey={(one) => `${one.name} ${cellText(one)}`}
-        prefix="bins-"
         columns={[
           { head: 'Feature', cell: ({ name }) => featureName(name) },
           { head: 'Values', cell: cellText },
@@ -96,8 +94,6 @@ function Inversions({ found, featureName }: Found) {
       <DataTable
         caption="Points in the wrong order"
         rows={rows}
-        rowKey={({ name, better, worse }) => `${name} ${better.points} ${worse.points}`}
-        prefix="order-"
         columns={[
           { head: 'Feature', cell: ({ name }) => featureName(name) },
           {

@@ -96,8 +96,6 @@ function Stability({ report, featureName }: ReportProps) {
       <DataTable
         caption="Features, most moved first"
         rows={stability.features.toSorted(byIndex)}
-        rowKey={({ name }) => name}
-        prefix="features-"
         columns={[
           { head: 'Feature', cell: ({ name }) => featureName(name) },
           { head: 'Verdict', cell: ({ verdict }) => <VerdictLight verdict={verdict} /> },
@@ -135,8 +133,6 @@ function Performance({ report: { performance: found } }: ReportProps) {
         <DataTable
           caption="Challengers on the same applicants"
           rows={paired}
-          rowKey={({ challenger_id: id }) => id}
-          prefix="paired-"
           columns={[
             { head: 'Challenger', cell: (one) => modelName(one.model_id) },
             { head: 'Applicants', figure: ({ n }) => whole(n) },
@@ -173,8 +169,6 @@ function CutOff({ report: { cutoff, cutoffs } }: { report: Report }) {
         <DataTable
           caption="Grades of the month"
           rows={cutoffs.grades}
-          rowKey={({ grade }) => grade ?? ''}
-          prefix="grades-"
           columns={[
             { head: 'Grade', cell: ({ grade }) => grade ?? 'none' },
             { head: 'Applicants', figure: ({ n }) => whole(n) },
@@ -196,8 +190,6 @@ function Changes({ report: { changes } }: { report: Report }) {
         <DataTable
           caption="Changes of the month"
           rows={changes}
-          rowKey={({ at, action }) => `${at} ${action}`}
-          prefix="changes-"
           columns={[
             { head: 'When', cell: ({ at }) => when(at) },
             { head: 'Change', cell: ({ action }) => sentence(didAlone(action)) },

@@ -79,10 +79,8 @@ function Cells({ feature, featureName }: { feature: Feature; featureName: Featur
   return (
     <DataTable
       caption={`Bins of ${featureName(feature.name)}`}
-      rows={feature.cells.map((cell, at) => ({ ...cell, at }))}
+      rows={feature.cells}
       columns={columns}
-      rowKey={(cell) => String((cell as Cell & { at: number }).at)}
-      prefix={`${feature.name}-`}
     />
   )
 }
