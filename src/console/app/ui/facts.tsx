@@ -78,3 +78,25 @@ export function RowButton(props: {
     </Button>
   )
 }
+
+/** Buttons in a row of a table, each with what it does; the name tells rows apart. */
+export function RowActions(props: {
+  name: string
+  actions: readonly (readonly [verb: string, act: () => void, isDanger?: 'danger'])[]
+}) {
+  const { name, actions } = props
+  return (
+    <div className="row-actions">
+      {actions.map(([verb, act, danger]) => (
+        <RowButton
+          key={verb}
+          name={`${verb} ${name}`}
+          isDanger={danger !== undefined}
+          onClick={act}
+        >
+          {verb}
+        </RowButton>
+      ))}
+    </div>
+  )
+}

@@ -119,7 +119,7 @@ export function RotateDialog({ name, hasEnd, rotate, ...dialog }: RotateProps) {
 }
 
 /** A key or the token of a service account, as lists have it. */
-interface Credential {
+export interface Credential {
   readonly name: string
   readonly prefix: string
   readonly last_used_at: string | null

@@ -11,6 +11,7 @@ import { counted, whole } from '../../ui/figures.ts'
 import { Light } from '../../ui/light.tsx'
 import { NameLink } from '../../ui/name-link.tsx'
 import { EnvironmentBadge, Page, Refused } from '../../ui/page.tsx'
+import type { Credential } from '../../ui/secret.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 
@@ -145,38 +146,22 @@ async function readAccess(signal: AbortSignal): Promise<readonly Access[]> {
     read('/v1/keys', {}, signal),
   ])
   return [
-    ...members.map((one) => ({
-      id: one.id,
-      kind: 'Member' as const,
-      name: one.email,
-      may: ROLE_NAMES[one.role],
-      environment: undefined,
-      since: one.created_at,
-      ends: null,
-      lastUsed: one.last_sign_in_at,
-      page: '/members',
-    })),
-    ...accounts.map((one) => ({
-      id: one.id,
-      kind: 'Service account' as const,
-      name: one.name,
-      may: ROLE_NAMES[one.role],
-      environment: undefined,
-      since: one.created_at,
-      ends: one.expires_at,
-      lastUsed: one.last_used_at,
-      page: '/service-accounts',
-    })),
-    ...keys.map((one) => ({
-      id: one.id,
-      kind: 'Key' as const,
-      name: one.name,
-      may: one.scopes.join(', '),
-      environment: one.environment,
-      since: one.created_at,
-      ends: one.expires_at,
-      lastUsed: one.last_used_at,
-      page: '/keys',
-    })),
+    ...members.map(({ id, email, role, created_at: since, last_sign_in_at: lastUsed }) => {
+      const access = { id, name: email, may: ROLE_NAMES[role], since, ends: null, lastUsed }
+      return { ...access, kind: 'Member', environment: undefined, page: '/members' } as const
+    }),
+    ...accounts.map(({ role, ...one }) => {
+      const access = { ...readTimes(one), may: ROLE_NAMES[role], environment: undefined }
+      return { ...access, kind: 'Service account', page: '/service-accounts' } as const
+    }),
+    ...keys.map(({ scopes, environment, ...one }) => {
+      const access = { ...readTimes(one), may: scopes.join(', '), environment }
+      return { ...access, kind: 'Key', page: '/keys' } as const
+    }),
   ]
+}
+
+function readTimes(one: Credential & { id: string }) {
+  const { id, name, created_at: since, expires_at: ends, last_used_at: lastUsed } = one
+  return { id, name, since, ends, lastUsed }
 }

@@ -2,16 +2,17 @@ import { NativeSelect, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useAnswer } from '../../api/client.ts'
 import { medianBand, useCutoffs, useSwapSet } from '../../api/decisions.ts'
-import { type Deployment, useModelNames, useSlug } from '../../api/deployments.ts'
+import { type Deployment, useModelNames } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
+import type { Period } from '../../ui/complete-period.ts'
 import { Facts } from '../../ui/facts.tsx'
 import { index, number, percent, readNumber, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
-import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { PeriodChoice } from '../../ui/period.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
-import { DeploymentPage } from '../deployment/frame.tsx'
+import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
 import { ChallengerEvidence } from './evidence.tsx'
 import { Migration } from './migration.tsx'
 import { SwapPicture } from './swap-picture.tsx'
@@ -25,11 +26,9 @@ const RULES: readonly { readonly value: Schemas['SwapRule']; readonly label: str
 const STANDARD = '90'
 
 export default function ChallengersPage() {
-  const [search] = useAddress()
-  const period = readPeriod(search, STANDARD)
   return (
-    <DeploymentPage title="Champion and challengers" facts={[`Swaps: ${periodWords(period)}`]}>
-      {({ deployment }) => <Chosen deployment={deployment} />}
+    <DeploymentPage title="Champion and challengers" period={{ of: 'Swaps: ', standard: STANDARD }}>
+      {(about) => <Chosen {...about} />}
     </DeploymentPage>
   )
 }
@@ -45,11 +44,10 @@ interface Choosable {
  * Active challengers, then those that scored in the period and have ended since: a promoted one is
  * the champion now, and its scores beside the former champion's stay.
  */
-function Chosen({ deployment }: { deployment: Deployment }) {
-  const slug = useSlug()
+function Chosen({ deployment, period }: AboutDeployment) {
+  const { slug } = deployment
   const modelName = useModelNames()
   const [search, , bind] = useAddress()
-  const period = readPeriod(search, STANDARD)
   const params = { path: { slug }, query: period }
   const compared = useAnswer('/v1/deployments/{slug}/stats/models', params)
   return (
@@ -90,7 +88,7 @@ function Chosen({ deployment }: { deployment: Deployment }) {
                 modelId={chosen.modelId}
               />
             </Panel>
-            <Swaps deployment={deployment} chosen={chosen} />
+            <Swaps deployment={deployment} period={period} chosen={chosen} />
             <Migration slug={slug} challengerId={chosen.id} period={period} />
           </>
         )
@@ -112,11 +110,11 @@ function choosable(
   return [...found.values()]
 }
 
-function Swaps({ deployment, chosen }: { deployment: Deployment; chosen: Choosable }) {
+function Swaps(props: { deployment: Deployment; period: Period; chosen: Choosable }) {
+  const { deployment, period, chosen } = props
   const { slug } = deployment
   const name = useModelNames()(chosen.modelId)
   const [search, , bind] = useAddress()
-  const period = readPeriod(search, STANDARD)
   const bands = useCutoffs(slug, period)
   const typed = readNumber(search['cutoff'] ?? '')
   const cutoff = typed ?? deployment.cutoff ?? (bands.data ? medianBand(bands.data) : null)

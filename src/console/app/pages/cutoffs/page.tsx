@@ -11,7 +11,7 @@ import { Chart } from '../../ui/chart/chart.tsx'
 import type { Period } from '../../ui/complete-period.ts'
 import { number, percent, readNumber, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
-import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { PeriodChoice } from '../../ui/period.tsx'
 import { Empty, Loaded, Notice } from '../../ui/states.tsx'
 import { typed } from '../../ui/typed.ts'
 import { ChangeDialog } from '../deployment/change-dialog.tsx'
@@ -26,12 +26,8 @@ const STANDARD = '90'
 
 /** The cut-off studio: what another cut-off would approve, as far as it is known. */
 export default function CutoffsPage() {
-  const [search] = useAddress()
   return (
-    <DeploymentPage
-      title="Cut-off studio"
-      facts={[`Applicants: ${periodWords(readPeriod(search, STANDARD))}`]}
-    >
+    <DeploymentPage title="Cut-off studio" period={{ of: 'Applicants: ', standard: STANDARD }}>
       {(about) => <Studio {...about} />}
     </DeploymentPage>
   )
@@ -51,10 +47,8 @@ function useCurve(slug: string, period: Period) {
   })
 }
 
-function Studio({ deployment, champion }: AboutDeployment) {
+function Studio({ deployment, champion, period }: AboutDeployment) {
   const { slug } = deployment
-  const [search] = useAddress()
-  const period = readPeriod(search, STANDARD)
   const curve = useCurve(slug, period)
   const performance = usePerformance(slug, useDefinitions().data?.[0]?.id)
   return (
@@ -72,6 +66,7 @@ function Studio({ deployment, champion }: AboutDeployment) {
                 deployment={deployment}
                 grades={readGrades(champion.spec)}
                 found={found}
+                period={period}
                 performance={performance.data ?? null}
               />
               <Bands found={found} period={period} />
@@ -92,10 +87,11 @@ interface ChosenProps {
   readonly deployment: AboutDeployment['deployment']
   readonly grades: readonly Schemas['RiskGrade'][]
   readonly found: Schemas['Cutoffs']
+  readonly period: Period
   readonly performance: Schemas['Performance'] | null
 }
 
-function Chosen({ deployment, grades, found, performance }: ChosenProps) {
+function Chosen({ deployment, grades, found, period, performance }: ChosenProps) {
   const { role } = useUser()
   const [search, change] = useAddress()
   const [isAsking, setAsking] = useState(false)
@@ -105,7 +101,7 @@ function Chosen({ deployment, grades, found, performance }: ChosenProps) {
   const median = medianBand(found)
   const chosen = readNumber(search['cutoff'] ?? '') ?? present ?? median ?? 0
   const choose = (cutoff: number) => change({ cutoff: String(cutoff) })
-  const exact = useCutoffs(deployment.slug, readPeriod(search, STANDARD), [
+  const exact = useCutoffs(deployment.slug, period, [
     ...new Set(present === null ? [chosen] : [chosen, present]),
   ])
   return (

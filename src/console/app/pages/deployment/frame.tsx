@@ -8,8 +8,11 @@ import {
   useSlug,
 } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
+import { useAddress } from '../../ui/address.ts'
 import { type FeatureName, featureNames } from '../../ui/card.ts'
+import type { Period } from '../../ui/complete-period.ts'
 import { Page } from '../../ui/page.tsx'
+import { periodWords, readPeriod } from '../../ui/period.tsx'
 import { Failure, Loading } from '../../ui/states.tsx'
 
 const TABS = [
@@ -29,23 +32,25 @@ export interface AboutDeployment {
   readonly deployment: Deployment
   readonly champion: Schemas['Model']
   readonly featureName: FeatureName
+  /** The period that the address names, if the page has one. */
+  readonly period: Period
 }
 
 /**
  * A page of the deployment that the address names: says which product, environment and version it
  * is about, and leads to the others.
  */
-export function DeploymentPage({
-  title,
-  facts = [],
-  actions,
-  children,
-}: {
+export function DeploymentPage(props: {
   title: string
+  /** The standard period of the page, and what it is of. */
+  period?: { readonly of: string; readonly standard: string }
   facts?: readonly ReactNode[]
   actions?: ReactNode
   children: (about: AboutDeployment) => ReactNode
 }) {
+  const { title, facts = [], actions, children } = props
+  const [search] = useAddress()
+  const period = props.period ? readPeriod(search, props.period.standard) : {}
   const slug = useSlug()
   const deployment = useDeployment(slug)
   useFreshChanges(deployment)
@@ -61,6 +66,7 @@ export function DeploymentPage({
         ]
       : []),
     ...(isActive === false ? ['Switched off: answers 404'] : []),
+    ...(props.period ? [props.period.of + periodWords(period)] : []),
     ...facts,
   ]
   return (
@@ -93,6 +99,7 @@ export function DeploymentPage({
             deployment: deployment.data,
             champion: champion.data,
             featureName: featureNames(champion.data.spec),
+            period,
           })
         : error === null && <Loading />}
     </Page>

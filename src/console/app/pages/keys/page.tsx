@@ -5,7 +5,7 @@ import { useNames } from '../../api/names.ts'
 import { manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { RowButton } from '../../ui/facts.tsx'
+import { RowActions } from '../../ui/facts.tsx'
 import { whole } from '../../ui/figures.ts'
 import { EnvironmentBadge, Page } from '../../ui/page.tsx'
 import { CredentialName, listTimes, RevokeDialog, RotateDialog } from '../../ui/secret.tsx'
@@ -130,21 +130,14 @@ function makeColumns(
           {
             head: 'Change',
             cell: (key: Key) => (
-              <div className="row-actions">
-                <RowButton name={`Rotate ${key.name}`} onClick={() => ask({ kind: 'rotate', key })}>
-                  Rotate
-                </RowButton>
-                <RowButton name={`Change ${key.name}`} onClick={() => ask({ kind: 'change', key })}>
-                  Change
-                </RowButton>
-                <RowButton
-                  name={`Revoke ${key.name}`}
-                  isDanger
-                  onClick={() => ask({ kind: 'revoke', key })}
-                >
-                  Revoke
-                </RowButton>
-              </div>
+              <RowActions
+                name={key.name}
+                actions={[
+                  ['Rotate', () => ask({ kind: 'rotate', key })],
+                  ['Change', () => ask({ kind: 'change', key })],
+                  ['Revoke', () => ask({ kind: 'revoke', key }), 'danger'],
+                ]}
+              />
             ),
           },
         ]),

@@ -8,7 +8,7 @@ import { Facts } from '../../ui/facts.tsx'
 import { counted, percent, power, readNumber, whole } from '../../ui/figures.ts'
 import { Light } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
-import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { PeriodChoice } from '../../ui/period.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
 import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
@@ -26,11 +26,10 @@ const STANDARD = 'all'
  * Shows whether the card of a deployment is still good, where it is wrong, and how sure that is.
  */
 export default function PerformancePage() {
-  const [search] = useAddress()
   return (
     <DeploymentPage
       title="Performance"
-      facts={[`Scores of ${periodWords(readPeriod(search, STANDARD))}`]}
+      period={{ of: 'Scores of ', standard: STANDARD }}
       actions={
         <Button component={Link} variant="default" to={'/outcomes' as string}>
           Outcomes and definitions
@@ -61,6 +60,7 @@ function Defined(about: AboutDeployment) {
 function Report({
   deployment: { slug },
   featureName,
+  period,
   definitions,
 }: AboutDeployment & { definitions: readonly Schemas['OutcomeDefinition'][] }) {
   const [search, , bind] = useAddress()
@@ -68,7 +68,7 @@ function Report({
   const development = readNumber(search['development'] ?? '')
   const isShare = development !== null && development >= 0 && development <= 1
   const asked = usePerformance(slug, chosen?.id, {
-    ...readPeriod(search, STANDARD),
+    ...period,
     development_auc: isShare ? development : undefined,
   })
   return (

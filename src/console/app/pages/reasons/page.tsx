@@ -6,7 +6,7 @@ import { NONE, percent, whole } from '../../ui/figures.ts'
 import { LanguageChoice } from '../../ui/language-choice.tsx'
 import { withVersion } from '../../ui/names.ts'
 import { Panel } from '../../ui/page.tsx'
-import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { PeriodChoice } from '../../ui/period.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
 import { hasReasons, isObject, readTexts } from '../../ui/reason-words.ts'
 import { Empty, Loaded } from '../../ui/states.tsx'
@@ -16,9 +16,8 @@ import { Baselines } from './baselines.tsx'
 const STANDARD = '90'
 
 export default function ReasonsPage() {
-  const [search] = useAddress()
   return (
-    <DeploymentPage title="Reasons" facts={[periodWords(readPeriod(search, STANDARD))]}>
+    <DeploymentPage title="Reasons" period={{ of: '', standard: STANDARD }}>
       {(about) =>
         hasReasons(about.champion.spec) ? (
           <>
@@ -37,9 +36,8 @@ export default function ReasonsPage() {
   )
 }
 
-function Counts({ deployment: { slug }, champion }: AboutDeployment) {
+function Counts({ deployment: { slug }, champion, period }: AboutDeployment) {
   const [search] = useAddress()
-  const period = readPeriod(search, STANDARD)
   const params = { path: { slug }, query: period }
   const asked = useAnswer('/v1/deployments/{slug}/reason-counts', params)
   const language = search['lang'] ?? 'en'

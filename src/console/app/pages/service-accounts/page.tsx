@@ -5,7 +5,7 @@ import { useNames } from '../../api/names.ts'
 import { audits, manages, ROLE_NAMES, rolesBelow } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Role, Schemas } from '../../api/types.ts'
-import { RowButton } from '../../ui/facts.tsx'
+import { RowActions } from '../../ui/facts.tsx'
 import { useFields } from '../../ui/fields.tsx'
 import { Page, Refused } from '../../ui/page.tsx'
 import {
@@ -121,21 +121,13 @@ function makeColumns(
           {
             head: 'Change',
             cell: (account: Account) => (
-              <div className="row-actions">
-                <RowButton
-                  name={`Rotate ${account.name}`}
-                  onClick={() => ask({ kind: 'rotate', account })}
-                >
-                  Rotate
-                </RowButton>
-                <RowButton
-                  name={`Revoke ${account.name}`}
-                  isDanger
-                  onClick={() => ask({ kind: 'revoke', account })}
-                >
-                  Revoke
-                </RowButton>
-              </div>
+              <RowActions
+                name={account.name}
+                actions={[
+                  ['Rotate', () => ask({ kind: 'rotate', account })],
+                  ['Revoke', () => ask({ kind: 'revoke', account }), 'danger'],
+                ]}
+              />
             ),
           },
         ]),

@@ -11,7 +11,7 @@ import { Facts } from '../../ui/facts.tsx'
 import { index, number, percent, whole } from '../../ui/figures.ts'
 import { VerdictLight } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
-import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { PeriodChoice } from '../../ui/period.tsx'
 import { Empty, Failure, Loaded, Loading } from '../../ui/states.tsx'
 import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
 import { UnreadChanges } from '../deployment/unread-changes.tsx'
@@ -31,20 +31,15 @@ const INTERVALS = {
 } as const
 
 export default function StabilityPage() {
-  const [search] = useAddress()
   return (
-    <DeploymentPage
-      title="Stability"
-      facts={[`Period: ${periodWords(readPeriod(search, STANDARD))}`]}
-    >
+    <DeploymentPage title="Stability" period={{ of: 'Period: ', standard: STANDARD }}>
       {(about) => <Report {...about} />}
     </DeploymentPage>
   )
 }
 
-function Report({ deployment: { slug }, featureName }: AboutDeployment) {
+function Report({ deployment: { slug }, featureName, period }: AboutDeployment) {
   const [search, , bind] = useAddress()
-  const period = readPeriod(search, STANDARD)
   const interval = readInterval(search['by'])
   const from = useMemo(() => startOfDay(Date.now() - INTERVALS[interval].days * DAY_MS), [interval])
   const alarm = useAlarm(slug)

@@ -9,7 +9,7 @@ import { Facts } from '../../ui/facts.tsx'
 import { NONE, number, percent, signed, whole } from '../../ui/figures.ts'
 import { withVersion } from '../../ui/names.ts'
 import { Badge, Panel } from '../../ui/page.tsx'
-import { PeriodChoice, periodWords, readPeriod } from '../../ui/period.tsx'
+import { PeriodChoice } from '../../ui/period.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
@@ -22,11 +22,10 @@ type VersionFeature = Schemas['VersionFeature']
 const STANDARD = '90'
 
 export default function VersionsPage() {
-  const [search] = useAddress()
   return (
     <DeploymentPage
       title="Versions of the card"
-      facts={[`Applicants: ${periodWords(readPeriod(search, STANDARD))}`]}
+      period={{ of: 'Applicants: ', standard: STANDARD }}
     >
       {(about) => <Choice {...about} />}
     </DeploymentPage>
@@ -34,7 +33,7 @@ export default function VersionsPage() {
 }
 
 /** Challengers and the champion before come first; any other card can be compared, too. */
-function Choice({ deployment, champion, featureName }: AboutDeployment) {
+function Choice({ deployment, champion, featureName, period }: AboutDeployment) {
   const { slug, challengers, previous_champion_model: previous } = deployment
   const [search, , bind] = useAddress()
   const models = useModels()
@@ -43,7 +42,6 @@ function Choice({ deployment, champion, featureName }: AboutDeployment) {
     .filter(({ id }) => id !== champion.id)
     .toSorted((a, b) => Number(own.includes(b.id)) - Number(own.includes(a.id)))
   const other = others.find(({ id }) => id === search['other'])?.id ?? own[0] ?? others[0]?.id
-  const period = readPeriod(search, STANDARD)
   const otherModel = useModel(other)
   const compared = useQuery({
     queryKey: ['/v1/deployments/{slug}/version-comparison', slug, champion.id, other, period],
