@@ -52,6 +52,11 @@ export function binText(bin: {
   return bin.range === undefined ? '–' : rangeText(bin.range)
 }
 
+/** The same for a bin that is one text: a range or a category. */
+export function plainBin(bin: string): string {
+  return /^[[(].*,.*[\])]$/.test(bin) ? binText({ range: bin }) : binText({ value: bin })
+}
+
 function rangeText(range: string): string {
   const match = /^([[(])\s*([^,]+?)\s*,\s*([^,]+?)\s*([\])])$/.exec(range)
   if (match === null) return range

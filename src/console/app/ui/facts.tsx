@@ -5,14 +5,15 @@ import { when, whenExactly } from './dates.ts'
 /** Figures side by side, each with its name and a note. */
 export function Facts(props: {
   facts: readonly (readonly [name: string, value: ReactNode, note?: ReactNode])[]
+  isLarge?: boolean
 }) {
-  const { facts } = props
+  const { facts, isLarge = false } = props
   return (
     <dl className="facts">
       {facts.map(([name, value, note]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>
+          <dd className={isLarge ? 'large' : undefined}>
             {value}
             {note && <span className="small muted"> {note}</span>}
           </dd>

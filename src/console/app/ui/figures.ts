@@ -1,54 +1,49 @@
 export const NONE = '–'
 
-const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
-const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
-const SHARE = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
-const INDEX = new Intl.NumberFormat('en', { minimumFractionDigits: 4, maximumFractionDigits: 4 })
-const AUC = new Intl.NumberFormat('en', { minimumFractionDigits: 3, maximumFractionDigits: 3 })
-const MILLISECONDS = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
 const INDEX_MIN = 0.0001
 const SHARE_MIN = 0.0005
 
 type Figure = number | null | undefined
+type Format = (value: Figure) => string
+
+function makeFormat(least: number, most: number, unit = ''): Format {
+  const format = new Intl.NumberFormat('en', {
+    minimumFractionDigits: least,
+    maximumFractionDigits: most,
+  })
+  return (value) => shown(value, (n) => format.format(n).replace('-', '−') + unit)
+}
 
 function shown(value: Figure, format: (value: number) => string): string {
   return value === null || value === undefined || Number.isNaN(value) ? NONE : format(value)
 }
 
 /** People, bads and other things that are whole. */
-export function whole(value: Figure): string {
-  return shown(value, (n) => minus(WHOLE.format(n)))
-}
+export const whole = makeFormat(0, 0)
 
 /** A score, or points. */
-export function number(value: Figure): string {
-  return shown(value, (n) => minus(NUMBER.format(n)))
-}
-
-/** @param share 0..1 */
-export function percent(share: Figure): string {
-  return shown(share, (value) => {
-    if (value > 0 && value < SHARE_MIN) return '< 0.1 %'
-    return `${minus(SHARE.format(100 * value))} %`
-  })
-}
+export const number = makeFormat(0, 2)
 
 /** A share that comes as a percentage. */
-export function pct(value: Figure): string {
-  return shown(value, (n) => `${minus(NUMBER.format(n))} %`)
+export const pct = makeFormat(0, 2, ' %')
+
+/** AUC, Gini or KS. */
+export const power = makeFormat(3, 3)
+
+const share = makeFormat(1, 1, ' %')
+const fourDigits = makeFormat(4, 4)
+
+/** @param value 0..1 */
+export function percent(value: Figure): string {
+  return shown(value, (n) => (n > 0 && n < SHARE_MIN ? '< 0.1 %' : share(100 * n)))
 }
 
 /** PSI, p-value or another index. */
 export function index(value: Figure): string {
-  return shown(value, (n) => {
-    return n > 0 && n < INDEX_MIN ? `< ${INDEX_MIN}` : minus(INDEX.format(n))
-  })
+  return shown(value, (n) => (n > 0 && n < INDEX_MIN ? `< ${INDEX_MIN}` : fourDigits(n)))
 }
 
-/** AUC, Gini or KS. */
-export function power(value: Figure): string {
-  return shown(value, (n) => minus(AUC.format(n)))
-}
+const MILLISECONDS = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
 
 export function milliseconds(value: Figure): string {
   return shown(value, (n) => `${MILLISECONDS.format(n)} ms`)
@@ -71,10 +66,6 @@ export function sampleSize(n: Figure): string {
 /** A number with its noun, such as "1 change" or "2 changes". */
 export function counted(n: number, one: string, many = `${one}s`): string {
   return `${whole(n)} ${n === 1 ? one : many}`
-}
-
-function minus(text: string): string {
-  return text.replace('-', '−')
 }
 
 /**

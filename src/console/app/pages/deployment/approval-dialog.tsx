@@ -7,7 +7,7 @@ import { useMemberNames } from '../../api/members.ts'
 import { manages } from '../../api/roles.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { binText, type FeatureName, featureNames } from '../../ui/card.ts'
+import { type FeatureName, featureNames, plainBin } from '../../ui/card.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { number, pct, percent, whole } from '../../ui/figures.ts'
 import { Failure, Loaded, Notice, Waiting } from '../../ui/states.tsx'
@@ -184,10 +184,6 @@ function Points(props: { models: NonNullable<Difference['models']>; featureName:
       )}
     </details>
   )
-}
-
-function plainBin(bin: string): string {
-  return /^[[(].*,.*[\])]$/.test(bin) ? binText({ range: bin }) : binText({ value: bin })
 }
 
 function affectedText(affected: Difference['affected']): string {

@@ -114,25 +114,11 @@ function Answer({ score, result, record }: { score: Logged; result: Result; reco
     <>
       <Panel title={<ResultTitle result={result} />}>
         <Facts
+          isLarge
           facts={[
-            [
-              'Score',
-              <strong key="score" className="large">
-                {number(result.score)}
-              </strong>,
-            ],
-            [
-              'Grade',
-              <bdi key="grade" className="large">
-                {result.risk_grade ?? NONE}
-              </bdi>,
-            ],
-            [
-              'Probability of default',
-              <span key="pd" className="large">
-                {percent(result.pd)}
-              </span>,
-            ],
+            ['Score', number(result.score)],
+            ['Grade', <bdi key="grade">{result.risk_grade ?? NONE}</bdi>],
+            ['Probability of default', percent(result.pd)],
           ]}
         />
       </Panel>

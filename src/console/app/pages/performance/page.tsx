@@ -14,7 +14,7 @@ import { DataTable } from '../../ui/table.tsx'
 import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
 import { Calibration, Gains } from './calibration.tsx'
 import { Months } from './months.tsx'
-import { between, listAnswers } from './verdicts.ts'
+import { listAnswers, listPowers } from './verdicts.ts'
 import { Vintages } from './vintages.tsx'
 import { WrongBins } from './wrong-bins.tsx'
 
@@ -116,7 +116,7 @@ function Report({
 
 function Answers({ found }: { found: Performance }) {
   const modelName = useModelNames()
-  const { coverage, expected, n, bad } = found
+  const { coverage, expected, n } = found
   if (n === 0) {
     const hint = 'The figures need outcomes of this definition, in this period.'
     return <Empty title="No good or bad outcome yet" hint={hint} />
@@ -134,10 +134,7 @@ function Answers({ found }: { found: Performance }) {
       />
       <Facts
         facts={[
-          ['Gini', power(found.gini), between(found.gini_low, found.gini_high, power)],
-          ['AUC', power(found.auc), between(found.auc_low, found.auc_high, power)],
-          ['KS', power(found.ks), between(found.ks_low, found.ks_high, power)],
-          ['Bad', whole(bad), `${percent(bad / n)} of ${whole(n)}`],
+          ...listPowers(found),
           [
             'Known',
             percent(coverage.scored === 0 ? null : n / coverage.scored),

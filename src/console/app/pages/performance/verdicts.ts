@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/types.ts'
-import { index, power, signed, whole } from '../../ui/figures.ts'
+import { index, percent, power, signed, whole } from '../../ui/figures.ts'
 import type { LightKind } from '../../ui/light.tsx'
 import { inWords } from '../../ui/names.ts'
 
@@ -12,6 +12,15 @@ export interface Answer {
   readonly kind: LightKind
   readonly answer: string
   readonly because: string
+}
+
+export function listPowers(found: Performance): [name: string, value: string, note: string][] {
+  return [
+    ['Gini', power(found.gini), between(found.gini_low, found.gini_high, power)],
+    ['AUC', power(found.auc), between(found.auc_low, found.auc_high, power)],
+    ['KS', power(found.ks), between(found.ks_low, found.ks_high, power)],
+    ['Bad', whole(found.bad), `${percent(found.bad / found.n)} of ${whole(found.n)}`],
+  ]
 }
 
 export function between(

@@ -11,7 +11,7 @@ import { Panel } from '../../ui/page.tsx'
 import { DataTable } from '../../ui/table.tsx'
 import { didAlone } from '../audit/words.ts'
 import { Calibration } from '../performance/calibration.tsx'
-import { between, listAnswers } from '../performance/verdicts.ts'
+import { between, listAnswers, listPowers } from '../performance/verdicts.ts'
 import { byIndex, conclude, unusualShare, worstVerdict } from '../stability/conclusion.ts'
 
 type Report = Schemas['MonthlyReport']
@@ -121,14 +121,7 @@ function Performance({ report: { performance: found } }: ReportProps) {
   const { paired } = found
   return (
     <Panel title="Performance">
-      <Facts
-        facts={[
-          ['Gini', power(found.gini), between(found.gini_low, found.gini_high, power)],
-          ['AUC', power(found.auc), between(found.auc_low, found.auc_high, power)],
-          ['KS', power(found.ks), between(found.ks_low, found.ks_high, power)],
-          ['Bad', whole(found.bad), `${percent(found.bad / found.n)} of ${whole(found.n)}`],
-        ]}
-      />
+      <Facts facts={listPowers(found)} />
       {paired.length > 0 && (
         <DataTable
           caption="Challengers on the same applicants"

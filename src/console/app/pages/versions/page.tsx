@@ -4,7 +4,7 @@ import { read } from '../../api/client.ts'
 import { useModel, useModels } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
-import { binText, type FeatureName } from '../../ui/card.ts'
+import { type FeatureName, plainBin } from '../../ui/card.ts'
 import { Facts } from '../../ui/facts.tsx'
 import { NONE, number, percent, signed, whole } from '../../ui/figures.ts'
 import { withVersion } from '../../ui/names.ts'
@@ -163,7 +163,7 @@ function Bins({ name, spec, otherSpec, compared }: BinsProps) {
       head={['Values', compared.model_version, `Then ${compared.other_model_version}`, 'Change']}
       figures={[1, 2, 3]}
       rows={rows.map(({ value, points, otherPoints }) => [
-        /^[[(].*,.*[\])]$/.test(value) ? binText({ range: value }) : binText({ value }),
+        plainBin(value),
         signed(points),
         signed(otherPoints),
         points === otherPoints ? 'same' : signed((otherPoints ?? 0) - (points ?? 0)),

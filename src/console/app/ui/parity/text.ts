@@ -24,23 +24,14 @@ export function verdictText({ tool, agrees, rows, differing }: Certificate): str
 export function gapText(certificate: Certificate): string | null {
   const { largest_pd_difference: pdDifference, bins_unreached: unreached } = certificate
   const gaps = [
-    ...(unreached === 0
-      ? []
-      : [`No applicant reaches ${whole(unreached)} of ${whole(certificate.bins)} bins.`]),
-    ...(pdDifference === null
-      ? ['Probabilities of default were not compared: the model or the sample has none.']
-      : certificate.pd_checked
-        ? []
-        : [
-            'Probabilities of default were not checked: the sample does not have them for every row.',
-          ]),
-    ...(certificate.pd_fitted
-      ? [
-          'The scale was fitted to this sample: only another sample can prove the ' +
-            'probabilities of default.',
-        ]
-      : []),
-  ]
+    unreached > 0 && `No applicant reaches ${whole(unreached)} of ${whole(certificate.bins)} bins.`,
+    pdDifference === null
+      ? 'Probabilities of default were not compared: the model or the sample has none.'
+      : !certificate.pd_checked &&
+        'Probabilities of default were not checked: the sample does not have them for every row.',
+    certificate.pd_fitted &&
+      'The scale was fitted to this sample: only another sample can prove the probabilities of default.',
+  ].filter((gap) => gap !== false)
   return gaps.length === 0 ? null : gaps.join(' ')
 }
 
