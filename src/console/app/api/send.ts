@@ -30,10 +30,19 @@ export async function send({ method, path, body, type }: Order): Promise<unknown
   return response.status === 204 ? null : response.json()
 }
 
+/** Sends a text or a file unchanged: parsing and serialising could alter a number. */
+export async function post<Answer>(path: string, body: string | Blob, type?: string) {
+  return (await send({ method: 'POST', path, body, ...(type && { type }) })) as Answer
+}
+
 /** Reads a file as the signed-in user; the browser keeps a large one on its disk. */
 export async function readFile(path: string, accept?: string): Promise<Blob> {
   const headers = accept === undefined ? {} : { accept }
   return (await exchangeAsUser(new Request(`${ROOT}${path.slice(1)}`, { headers }))).blob()
+}
+
+export function saveText(name: string, text: string, type = 'application/json'): void {
+  saveFile(name, new Blob([text], { type }))
 }
 
 /** Lets the browser store a file. */

@@ -6,7 +6,7 @@ import { deploymentChoices, useDeployed } from '../../api/deployed.ts'
 import { useModels } from '../../api/deployments.ts'
 import { isOpen, useJob } from '../../api/jobs.ts'
 import { useDefinitions } from '../../api/performance.ts'
-import { send as sendOrder } from '../../api/send.ts'
+import { post } from '../../api/send.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
@@ -73,13 +73,11 @@ function Start() {
       ...(cutoff !== null && { cutoffs: [cutoff] }),
       ...(fields.definition !== '' && { definition: fields.definition }),
     }).slice(1)
-    // Sends the file unchanged, because parsing and serialising could alter a number.
     const body =
       file === null
         ? `{"model_id":${JSON.stringify(fields.model)},${rest}`
         : `{"spec":${(await file.text()).replace(/^\uFEFF/, '')},${rest}`
-    const order = { method: 'POST', path: '/v1/backtests', type: 'application/json' } as const
-    const { id } = (await sendOrder({ ...order, body })) as Schemas['Job']
+    const { id } = await post<Schemas['Job']>('/v1/backtests', body)
     change({ job: id })
   }
   return (

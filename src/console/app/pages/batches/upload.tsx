@@ -1,7 +1,7 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { deploymentChoices, useDeployed } from '../../api/deployed.ts'
-import { send as sendOrder } from '../../api/send.ts'
+import { post } from '../../api/send.ts'
 import { Form } from '../../ui/dialog.tsx'
 import { Box, FileField, useFields } from '../../ui/fields.tsx'
 import { Panel } from '../../ui/page.tsx'
@@ -37,7 +37,7 @@ export function UploadPanel() {
       ...(isStrict && { strict_mode: 'true' }),
     })
     const type = TYPES[ending] ?? 'text/csv'
-    await sendOrder({ method: 'POST', path: `/v1/batches/upload?${query}`, body: file, type })
+    await post(`/v1/batches/upload?${query}`, file, type)
   }
   const missing =
     fields.deployment === ''

@@ -1,7 +1,8 @@
 import { Button } from '@mantine/core'
+import { saveText } from '../../api/send.ts'
 import type { Schemas } from '../../api/types.ts'
 import type { Period } from '../../ui/complete-period.ts'
-import { saveCsv } from '../../ui/csv.ts'
+import { writeCsv } from '../../ui/csv-text.ts'
 import { number, percent, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { periodWords } from '../../ui/period.tsx'
@@ -11,15 +12,17 @@ const HEAD = ['model_version', 'from', 'to', 'n', 'min', 'max', 'applicants', 's
 
 export function Bands({ found, period }: { found: Schemas['Cutoffs']; period: Period }) {
   const { bands, grades, model_version: version, from, to, n } = found
-  const save = () =>
-    saveCsv(
-      `score-bands-${found.model_id}`,
-      [...HEAD, 'expected_bads'],
-      bands.map((band) => [
-        ...[version, from, to, n, band.min, band.max],
-        ...[band.n, band.share, band.mean_pd, band.expected_bads],
-      ]),
+  const save = () => {
+    const rows = bands.map((band) => [
+      ...[version, from, to, n, band.min, band.max],
+      ...[band.n, band.share, band.mean_pd, band.expected_bads],
+    ])
+    saveText(
+      `score-bands-${found.model_id}.csv`,
+      writeCsv([...HEAD, 'expected_bads'], rows),
+      'text/csv',
     )
+  }
   return (
     <Panel
       title="By score band and grade"

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { read } from '../../api/client.ts'
-import { saveFile } from '../../api/send.ts'
+import { saveText } from '../../api/send.ts'
 import type { Schemas } from '../../api/types.ts'
 import { whole } from '../../ui/figures.ts'
 import { Light, type LightKind } from '../../ui/light.tsx'
@@ -79,10 +79,7 @@ function Proved(
           : 'The checkpoint is not signed with the key of this service.',
     ],
   ]
-  const save = () => {
-    const content = new Blob([JSON.stringify(proof)], { type: 'application/json' })
-    saveFile(`proof-${requestId}.json`, content)
-  }
+  const save = () => saveText(`proof-${requestId}.json`, JSON.stringify(proof))
   return (
     <>
       <p className="conclusion">

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { ApiError } from '../../api/errors.ts'
 import { deploys } from '../../api/roles.ts'
-import { send } from '../../api/send.ts'
+import { post } from '../../api/send.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Form } from '../../ui/dialog.tsx'
@@ -12,9 +12,13 @@ import type { TypedGrade } from './grades.ts'
 import { makeImportOrder } from './request.ts'
 import { ImportVerdict } from './verdict.tsx'
 
+type Result = Schemas['ImportResult']
+
+const PATH = '/v1/models/import'
+
 /** A checked import and its body; registering sends exactly this body. */
 interface Checked {
-  readonly result: Schemas['ImportResult']
+  readonly result: Result
   readonly open: string
 }
 
@@ -77,13 +81,14 @@ function Import({ mayRegister }: { mayRegister: boolean }) {
       const details = faults.map(({ path, message }) => ({ path: writeLabel(path), message }))
       throw new ApiError('invalid_form', 'Correct the form, then check again.', { details })
     }
-    setChecked({ result: await post(`${open}}`), open })
+    setChecked({ result: await post<Result>(PATH, `${open}}`), open })
     focusVerdict()
   }
   const register = async (target: Schemas['ImportRegistration']) => {
     if (checked === null) return
     const { open } = checked
-    setChecked({ result: await post(`${open},"register":${JSON.stringify(target)}}`), open })
+    const body = `${open},"register":${JSON.stringify(target)}}`
+    setChecked({ result: await post<Result>(PATH, body), open })
     void renewAnswers(['/v1/models', '/v1/overview'])
     focusVerdict()
   }
@@ -117,15 +122,6 @@ function Import({ mayRegister }: { mayRegister: boolean }) {
       )}
     </>
   )
-}
-
-async function post(body: string): Promise<Schemas['ImportResult']> {
-  return (await send({
-    method: 'POST',
-    path: '/v1/models/import',
-    body,
-    type: 'application/json',
-  })) as Schemas['ImportResult']
 }
 
 function writeLabel(path: string): string {

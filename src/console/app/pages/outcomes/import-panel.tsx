@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { useAnswer } from '../../api/client.ts'
-import { send as sendOrder } from '../../api/send.ts'
+import { post } from '../../api/send.ts'
 import { renewAnswers } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Form } from '../../ui/dialog.tsx'
@@ -24,8 +24,7 @@ export function ImportPanel() {
   const send = async () => {
     if (file === null) return
     setId(null)
-    const order = { method: 'POST', path: '/v1/outcomes/imports', type: 'text/csv' } as const
-    const started = (await sendOrder({ ...order, body: file })) as { id: string }
+    const started = await post<{ id: string }>('/v1/outcomes/imports', file, 'text/csv')
     setId(started.id)
   }
   return (

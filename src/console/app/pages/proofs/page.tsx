@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { api, read, readData, useAnswer } from '../../api/client.ts'
 import { deploymentChoices, useDeployed } from '../../api/deployed.ts'
 import { audits, manages } from '../../api/roles.ts'
-import { readFile, saveFile } from '../../api/send.ts'
+import { readFile, saveFile, saveText } from '../../api/send.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { whenExactly } from '../../ui/dates.ts'
@@ -84,8 +84,7 @@ function Growth() {
     const { size: to } = await read('/v1/log/checkpoint', {})
     const proof = await read('/v1/log/consistency', { query: { from: Number(fields.from), to } })
     setFound(proof)
-    const content = new Blob([JSON.stringify(proof)], { type: 'application/json' })
-    saveFile(`consistency-${proof.from}-to-${proof.to}.json`, content)
+    saveText(`consistency-${proof.from}-to-${proof.to}.json`, JSON.stringify(proof))
   }
   return (
     <Panel title="Nothing was removed">

@@ -2,7 +2,7 @@ import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { asApiError } from '../../api/errors.ts'
 import { deploys } from '../../api/roles.ts'
-import { send } from '../../api/send.ts'
+import { post } from '../../api/send.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Form } from '../../ui/dialog.tsx'
@@ -50,11 +50,9 @@ function Upload() {
       auto_deploy: doesDeploy,
       ...(fields.description !== '' && { description: fields.description }),
     })
-    // Sends the file unchanged, because parsing and serialising could alter a number.
     const body = `{"spec":${file.text.replace(/^\uFEFF/, '')},${rest.slice(1)}`
     try {
-      const order = { method: 'POST', path: '/v1/models/deploy', body } as const
-      setDone((await send({ ...order, type: 'application/json' })) as Schemas['DeployResult'])
+      setDone(await post<Schemas['DeployResult']>('/v1/models/deploy', body))
     } catch (thrown) {
       const { code, details } = asApiError(thrown)
       if (code !== 'invalid_spec' || details.length === 0) throw thrown
