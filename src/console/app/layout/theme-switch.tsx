@@ -1,10 +1,7 @@
 import { NativeSelect, useMantineColorScheme } from '@mantine/core'
+import { listChoices } from '../ui/choices.ts'
 
-const THEMES = [
-  { value: 'auto', label: 'Theme of the system' },
-  { value: 'light', label: 'Light' },
-  { value: 'dark', label: 'Dark' },
-] as const
+const THEMES = listChoices({ auto: 'Theme of the system', light: 'Light', dark: 'Dark' })
 
 export function ThemeSwitch() {
   // Without transitions it would add a style, which the policy of the page forbids.
@@ -13,7 +10,7 @@ export function ThemeSwitch() {
     <NativeSelect
       size="xs"
       aria-label="Theme"
-      data={[...THEMES]}
+      data={THEMES}
       value={colorScheme}
       onChange={({ currentTarget }) => {
         const chosen = THEMES.find(({ value }) => value === currentTarget.value)

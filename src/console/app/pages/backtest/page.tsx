@@ -2,7 +2,6 @@ import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, readData } from '../../api/client.ts'
-import { deploymentChoices, useDeployed } from '../../api/deployed.ts'
 import { useModels } from '../../api/deployments.ts'
 import { isOpen, useJob } from '../../api/jobs.ts'
 import { useDefinitions } from '../../api/performance.ts'
@@ -10,6 +9,7 @@ import { post } from '../../api/send.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
+import { DeploymentSelect } from '../../ui/deployment-select.tsx'
 import { Form } from '../../ui/dialog.tsx'
 import { FileField, useFields } from '../../ui/fields.tsx'
 import { readNumber, whole } from '../../ui/figures.ts'
@@ -53,7 +53,6 @@ export default function BacktestPage() {
 
 function Start() {
   const [, change] = useAddress()
-  const deployed = useDeployed().data ?? []
   const models = useModels().data ?? []
   const definitions = useDefinitions().data ?? []
   const [file, setFile] = useState<File | null>(null)
@@ -108,11 +107,7 @@ function Start() {
               onChoose={setFile}
             />
           )}
-          <NativeSelect
-            label="Deployment"
-            data={[{ value: '', label: 'Choose …' }, ...deploymentChoices(deployed)]}
-            {...bind('deployment')}
-          />
+          <DeploymentSelect none="Choose …" {...bind('deployment')} />
           <NativeSelect label="Applicants" data={DAYS} {...bind('days')} />
           <TextInput
             label="Cut-off (optional)"

@@ -1,7 +1,9 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { deploymentChoices, useDeployed } from '../../api/deployed.ts'
+import { useDeployed } from '../../api/deployed.ts'
 import { post } from '../../api/send.ts'
+import { listChoices } from '../../ui/choices.ts'
+import { DeploymentSelect } from '../../ui/deployment-select.tsx'
 import { Form } from '../../ui/dialog.tsx'
 import { Box, FileField, useFields } from '../../ui/fields.tsx'
 import { Panel } from '../../ui/page.tsx'
@@ -13,11 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
   jsonl: 'application/x-ndjson',
   parquet: 'application/vnd.apache.parquet',
 }
-const RESULTS = [
-  { value: 'csv', label: 'CSV' },
-  { value: 'ndjson', label: 'NDJSON' },
-  { value: 'parquet', label: 'Parquet' },
-]
+const RESULTS = listChoices({ csv: 'CSV', ndjson: 'NDJSON', parquet: 'Parquet' })
 
 /** Sends a file of applicants to be scored. The deployment is chosen by hand, never preselected. */
 export function UploadPanel() {
@@ -49,7 +47,7 @@ export function UploadPanel() {
   return (
     <Panel title="Score a file">
       <Loaded of={deployed} empty={none}>
-        {(found) => (
+        {() => (
           <Form
             send={send}
             missing={missing}
@@ -58,11 +56,7 @@ export function UploadPanel() {
             changes={['/v1/batches']}
           >
             <div className="fields">
-              <NativeSelect
-                label="Deployment"
-                data={[{ value: '', label: 'Choose …' }, ...deploymentChoices(found)]}
-                {...bind('deployment')}
-              />
+              <DeploymentSelect none="Choose …" {...bind('deployment')} />
               <FileField
                 label="Applicants"
                 description="CSV with a header of feature names, NDJSON, or Parquet"

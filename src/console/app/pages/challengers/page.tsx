@@ -5,6 +5,7 @@ import { medianBand, useCutoffs, useSwapSet } from '../../api/decisions.ts'
 import { type Deployment, useModelNames } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
+import { listChoices } from '../../ui/choices.ts'
 import type { Period } from '../../ui/complete-period.ts'
 import { Facts } from '../../ui/facts.tsx'
 import { index, number, percent, readNumber, whole } from '../../ui/figures.ts'
@@ -17,12 +18,12 @@ import { ChallengerEvidence } from './evidence.tsx'
 import { Migration } from './migration.tsx'
 import { SwapPicture } from './swap-picture.tsx'
 
-const RULES: readonly { readonly value: Schemas['SwapRule']; readonly label: string }[] = [
-  { value: 'same_approval_rate', label: 'Same approval rate' },
-  { value: 'same_cutoff', label: 'Same cut-off' },
-  { value: 'same_bad_rate', label: 'Same expected bad rate' },
-  { value: 'explicit', label: 'A cut-off of its own' },
-]
+const RULES = listChoices({
+  same_approval_rate: 'Same approval rate',
+  same_cutoff: 'Same cut-off',
+  same_bad_rate: 'Same expected bad rate',
+  explicit: 'A cut-off of its own',
+})
 const STANDARD = '90'
 
 export default function ChallengersPage() {
@@ -136,12 +137,7 @@ function Swaps(props: { deployment: Deployment; period: Period; chosen: Choosabl
           placeholder={cutoff === null ? '' : String(cutoff)}
           {...bind('cutoff')}
         />
-        <NativeSelect
-          label="Challenger's cut-off by"
-          data={[...RULES]}
-          {...bind('rule')}
-          value={rule}
-        />
+        <NativeSelect label="Challenger's cut-off by" data={RULES} {...bind('rule')} value={rule} />
         {rule === 'explicit' && (
           <TextInput
             label="Challenger's own cut-off"

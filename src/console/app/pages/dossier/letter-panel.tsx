@@ -59,7 +59,7 @@ export function LetterPanel({ facts }: { facts: LetterFacts }) {
         {field('contact', 'Where to write to')}
         <NativeSelect
           label="Decision"
-          data={[...DECISIONS]}
+          data={DECISIONS}
           {...typed(decision, (chosen) => setDecision(chosen as Decision))}
         />
       </div>

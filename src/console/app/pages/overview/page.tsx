@@ -7,6 +7,7 @@ import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
+import { listChoices } from '../../ui/choices.ts'
 import { monthName, period, when } from '../../ui/dates.ts'
 import { counted, whole } from '../../ui/figures.ts'
 import { ATTENTION_LIGHTS, Light } from '../../ui/light.tsx'
@@ -22,11 +23,7 @@ const REFRESH_MS = 60_000
 /** Deployments of the first answer: few enough for a slow line. */
 const FIRST = 25
 const ATTENTION = ['act', 'watch', 'unknown', 'none'] as const
-const ENVIRONMENTS = [
-  { value: '', label: 'All' },
-  { value: 'production', label: 'Production' },
-  { value: 'staging', label: 'Staging' },
-]
+const ENVIRONMENTS = listChoices({ '': 'All', production: 'Production', staging: 'Staging' })
 
 /** Monday morning: every deployment, those first that need attention, and why. */
 export default function OverviewPage() {

@@ -1,12 +1,13 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { api, read, readData, useAnswer } from '../../api/client.ts'
-import { deploymentChoices, useDeployed } from '../../api/deployed.ts'
 import { audits, manages } from '../../api/roles.ts'
 import { readFile, saveFile, saveText } from '../../api/send.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
+import { listChoices } from '../../ui/choices.ts'
 import { whenExactly } from '../../ui/dates.ts'
+import { DeploymentSelect } from '../../ui/deployment-select.tsx'
 import { Form } from '../../ui/dialog.tsx'
 import { Copy, Facts } from '../../ui/facts.tsx'
 import { Download, useFields } from '../../ui/fields.tsx'
@@ -15,11 +16,7 @@ import { Page, Panel } from '../../ui/page.tsx'
 import { endOfDay } from '../../ui/period.tsx'
 import { Loaded, Notice } from '../../ui/states.tsx'
 
-const FORMATS = [
-  { value: 'csv', label: 'CSV' },
-  { value: 'ndjson', label: 'NDJSON' },
-  { value: 'parquet', label: 'Parquet' },
-]
+const FORMATS = listChoices({ csv: 'CSV', ndjson: 'NDJSON', parquet: 'Parquet' })
 
 /** The score log as evidence: its checkpoint, proofs of its growth, exports and erasures. */
 export default function ProofsPage() {
@@ -112,7 +109,6 @@ function Growth() {
 function LogExport() {
   const today = new Date().toISOString().slice(0, 10)
   const { fields, bind } = useFields({ first: today, last: today, format: 'csv', deployment: '' })
-  const deployed = useDeployed().data ?? []
   const send = async () => {
     const { first, last, format, deployment } = fields
     const query = new URLSearchParams({
@@ -130,11 +126,7 @@ function LogExport() {
         <div className="fields">
           <TextInput type="date" required max={today} label="First day (UTC)" {...bind('first')} />
           <TextInput type="date" required max={today} label="Last day (UTC)" {...bind('last')} />
-          <NativeSelect
-            label="Deployment"
-            data={[{ value: '', label: 'All' }, ...deploymentChoices(deployed)]}
-            {...bind('deployment')}
-          />
+          <DeploymentSelect none="All" {...bind('deployment')} />
           <NativeSelect label="Format" data={FORMATS} {...bind('format')} />
         </div>
       </Form>

@@ -1,12 +1,13 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { read } from '../../api/client.ts'
-import { deploymentChoices, useDeployed, useDeploymentById } from '../../api/deployed.ts'
+import { useDeploymentById } from '../../api/deployed.ts'
 import { audits } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { type Search, useAddress } from '../../ui/address.ts'
+import { DeploymentSelect } from '../../ui/deployment-select.tsx'
 import { When } from '../../ui/facts.tsx'
 import { NONE, number, percent } from '../../ui/figures.ts'
 import { NameLink } from '../../ui/name-link.tsx'
@@ -53,7 +54,6 @@ function Finder({ wanted, search }: { wanted: string; search: Search }) {
   const [text, setText] = useState(wanted)
   const [, , bind] = useAddress()
   const navigate = useNavigate()
-  const deployed = useDeployed().data ?? []
   const find = (event: FormEvent) => {
     event.preventDefault()
     const sought = text.trim()
@@ -75,11 +75,7 @@ function Finder({ wanted, search }: { wanted: string; search: Search }) {
           required
           {...typed(text, setText)}
         />
-        <NativeSelect
-          label="Deployment"
-          data={[{ value: '', label: 'All' }, ...deploymentChoices(deployed)]}
-          {...bind('deployment')}
-        />
+        <DeploymentSelect none="All" {...bind('deployment')} />
         <Days />
         <Button type="submit">Find</Button>
       </form>

@@ -7,6 +7,7 @@ import { audits, manages } from '../../api/roles.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
+import { listChoices } from '../../ui/choices.ts'
 import { whenExactly } from '../../ui/dates.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/facts.tsx'
@@ -157,12 +158,7 @@ function EventsDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => v
   )
 }
 
-const STATES = [
-  { value: '', label: 'All' },
-  { value: 'waiting', label: 'Waiting' },
-  { value: 'delivered', label: 'Delivered' },
-  { value: 'dead', label: 'Dead' },
-]
+const STATES = listChoices({ '': 'All', waiting: 'Waiting', delivered: 'Delivered', dead: 'Dead' })
 
 function DeliveryPanel({ id, mayReplay }: { id: string; mayReplay: boolean }) {
   const [{ state = '' }, , bind] = useAddress()
