@@ -24,9 +24,7 @@ interface Question {
 }
 
 /** Paths that answer a GET with JSON. */
-type Path = {
-  [Key in keyof paths]: paths[Key]['get'] extends Question ? Key : never
-}[keyof paths]
+type Path = { [Key in keyof paths]: paths[Key]['get'] extends Question ? Key : never }[keyof paths]
 type Operation<Key extends Path> = paths[Key]['get'] & Question
 type Loose<Fields> = {
   [Key in keyof Fields]: undefined extends Fields[Key] ? Fields[Key] | undefined : Fields[Key]

@@ -82,10 +82,7 @@ function sessionRequest(method: string, body?: object, timeoutMs?: number): Prom
     new Request(SESSION_URL, {
       method,
       ...(timeoutMs !== undefined && { signal: AbortSignal.timeout(timeoutMs) }),
-      ...(body && {
-        body: JSON.stringify(body),
-        headers: { 'content-type': 'application/json' },
-      }),
+      ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     }),
   )
 }

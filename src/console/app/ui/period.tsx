@@ -33,10 +33,7 @@ export function periodWords({ from, to }: Period): string {
 }
 
 export function readDays({ from, to }: Search): Period {
-  return {
-    ...(from && { from: `${from}T00:00:00.000Z` }),
-    ...(to && { to: endOfDay(to) }),
-  }
+  return { ...(from && { from: `${from}T00:00:00.000Z` }), ...(to && { to: endOfDay(to) }) }
 }
 
 /** @param day such as 2026-11-28 */

@@ -171,18 +171,9 @@ function Swaps({ swaps }: { swaps: NonNullable<BacktestResult['swap_set']> }) {
 function Scores({ bands }: { bands: BacktestResult['scores']['bands'] }) {
   if (bands.length === 0) return null
   const isExact = bands.every((band) => band.n === band.n_possible)
-  const possible = {
-    name: 'At most',
-    kind: 'bars' as const,
-    tone: 2,
-    values: bands.map((band) => band.n_possible),
-  }
-  const known = {
-    name: 'Applicants',
-    kind: 'bars' as const,
-    tone: 1,
-    values: bands.map((band) => band.n),
-  }
+  const kind = 'bars' as const
+  const possible = { name: 'At most', kind, tone: 2, values: bands.map((band) => band.n_possible) }
+  const known = { name: 'Applicants', kind, tone: 1, values: bands.map((band) => band.n) }
   return (
     <Panel title="Scores">
       <Chart

@@ -28,9 +28,7 @@ export function Deliveries(props: {
   })
   const again = useMutation({
     mutationFn: (delivery: string) =>
-      api.POST(`${PATH}/{delivery_id}/replay`, {
-        params: { path: { id, delivery_id: delivery } },
-      }),
+      api.POST(`${PATH}/{delivery_id}/replay`, { params: { path: { id, delivery_id: delivery } } }),
     onSuccess: () => renewAnswers([PATH]),
   })
   return (
