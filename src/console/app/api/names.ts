@@ -33,13 +33,13 @@ async function readNames(isAuditor: boolean, signal: AbortSignal): Promise<Names
     isAuditor ? read('/v1/service-accounts', {}, signal) : { service_accounts: [] },
     isAuditor ? read('/v1/webhooks', {}, signal) : { webhooks: [] },
   ])
+  const named = ({ id, name }: { id: string; name: string }) => [id, name] as const
   return new Map([
     ...NO_NAMES,
     ...members.members.map(({ id, email }) => [id, email] as const),
+    ...accounts.service_accounts.map(named),
     ...hooks.webhooks.map(({ id, url }) => [id, url] as const),
     ...models.map(({ id, name, version }) => [id, withVersion(name, version)] as const),
-    ...[...accounts.service_accounts, ...deployments, ...keys].map(
-      ({ id, name }) => [id, name] as const,
-    ),
+    ...[...deployments, ...keys].map(named),
   ])
 }
