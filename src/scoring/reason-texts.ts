@@ -36,8 +36,8 @@ export function reasonsWanted(
   return { max: include === true ? null : include, lang: lang ?? DEFAULT_LANGUAGE }
 }
 
-/** The texts of a larger card are not prepared for batches: they would fill the memory. */
-const PREPARED_SLOTS_MAX = 4_096
+/** The texts of a larger card are not kept in both forms: they would fill the memory. */
+export const PREPARED_SLOTS_MAX = 4_096
 const CHAR_BYTES = 2
 
 /**

@@ -1,7 +1,7 @@
 import type { Applicant, CompiledModel, ModelScore, Steps } from '../engine/index.ts'
 import { PreparedFragments } from '../platform/bytes/prepared-fragments.ts'
-import type { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
-import type { ReasonsWanted, ReasonTexts } from './reason-texts.ts'
+import { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
+import { PREPARED_SLOTS_MAX, type ReasonsWanted, type ReasonTexts } from './reason-texts.ts'
 import {
   IGNORED_ID,
   isIgnoredId,
@@ -18,8 +18,8 @@ import {
  * for everyone in a bin, so that they can be written once, when the model is compiled.
  */
 export class ResponseParts {
-  /** Text of `"feature":points` for each slot of the model. */
-  private readonly contributions: readonly string[]
+  /** Text of `"feature":points` for each slot of the model; null: there are too many to keep. */
+  private readonly contributions: readonly string[] | null
   /** The same, each with a comma before it. */
   private readonly contributionFragments: PreparedFragments
   /** Texts between score and probability of default, for each grade. */
@@ -48,7 +48,7 @@ export class ResponseParts {
     contributions: readonly string[],
     contributionFragments: PreparedFragments,
   ) {
-    this.contributions = contributions
+    this.contributions = contributions.length > PREPARED_SLOTS_MAX ? null : contributions
     this.contributionFragments = contributionFragments
     const grades = [null, ...model.grades.names]
     this.gradeFragments = new PreparedFragments(
@@ -145,11 +145,20 @@ export class ResponseParts {
 
   /** The points of each feature as JSON, in the order of the specification. */
   contributionsText(modelScore: ModelScore): string {
+    const { contributions } = this
+    if (contributions === null) return this.decodeContributions(modelScore)
     let text = '{'
     for (const slot of modelScore.slots) {
-      text += text.length === 1 ? this.contributions[slot] : `,${this.contributions[slot]}`
+      text += text.length === 1 ? contributions[slot] : `,${contributions[slot]}`
     }
     return `${text}}`
+  }
+
+  private decodeContributions({ slots }: ModelScore): string {
+    const into = new Utf8Writer(Buffer.allocUnsafe(CONTRIBUTIONS_BYTES))
+    into.writeFragments(this.contributionFragments, slots)
+    into.replace(0, '{')
+    return `${into.written}}`
   }
 }
 
@@ -177,6 +186,8 @@ const RECORD_BYTES = 120
 const REASONS_BYTES = 640
 /** Bytes around the results. */
 const FRAME_BYTES = 1024
+/** The contributions of a large card, unless they are unusually long. */
+const CONTRIBUTIONS_BYTES = 64 * 1024
 
 function computeBytesMax({ featureNames, slotStart }: CompiledModel, fragments: PreparedFragments) {
   let sum = 0

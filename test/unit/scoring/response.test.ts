@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
-import { checkSpec, compileModel, finishSteps } from '../../../src/engine/index.ts'
+import {
+  checkSpec,
+  compileModel,
+  finishSteps,
+  ModelScore,
+  scoreApplicant,
+} from '../../../src/engine/index.ts'
 import { ResponseParts } from '../../../src/scoring/response.ts'
-import { sampleSpec } from '../../support/cards/cards.ts'
+import { card, plainFeature, sampleSpec } from '../../support/cards/cards.ts'
 
 const RECORDS = 1_000
 const PLAIN = { withContributions: false, withReasons: false }
@@ -29,9 +35,26 @@ test('a batch without records tells nothing of the next', () => {
   expect(bytes()).toBe(expectedBytes)
 })
 
+// Those of the largest legal card would take 2.5 MB, as strings, beside their bytes.
+test.each([10, 1_000])('each of %i features contributes the points of its bin', (count) => {
+  const names = Array.from({ length: count }, (_, at) => `"${at}" ${'é😀'.repeat(20)}`)
+  const model = compileCard(card(names.map(plainFeature)))
+  const modelScore = new ModelScore(model)
+  // Below 0, above 0, and missing.
+  const values = names.flatMap((name, at) => (at % 3 === 2 ? [] : [[name, (at % 3) - 0.5]]))
+  scoreApplicant(Object.fromEntries(values), modelScore)
+  const answer = finishSteps(ResponseParts.make(model))
+  const points = names.map((name, at) => `${JSON.stringify(name)}:${(at % 3) + 1}`)
+  expect(answer.contributionsText(modelScore)).toBe(`{${points.join(',')}}`)
+})
+
 function sampleAnswer() {
-  const check = checkSpec(sampleSpec())
-  if (!check.ok) throw new Error('the sample has faults')
-  const answer = finishSteps(ResponseParts.make(compileModel(check.spec)))
+  const answer = finishSteps(ResponseParts.make(compileCard(sampleSpec())))
   return { answer, bytes: () => answer.batchBytes(RECORDS, FULL) }
+}
+
+function compileCard(spec: object) {
+  const check = checkSpec(spec)
+  if (!check.ok) throw new Error('the card has faults')
+  return compileModel(check.spec)
 }
