@@ -1,5 +1,7 @@
+import { free } from '../platform/bytes/free.ts'
+
 const BYTES_MIN = 16 * 1024
-/** A larger buffer is given up. */
+/** A larger buffer is freed: a thread that has nothing to do collects no garbage. */
 const KEPT_BYTES_MAX = 4 * 1024 * 1024
 /** Limit of all idle buffers. Beyond it, the buffers that were idle for longest are dropped. */
 const IDLE_BYTES_MAX = 16 * 1024 * 1024
@@ -38,7 +40,10 @@ export class ResponseBuffers {
    * any more
    */
   giveBack(buffer: Buffer): void {
-    if (buffer.length > KEPT_BYTES_MAX) return
+    if (buffer.length > KEPT_BYTES_MAX) {
+      free(buffer)
+      return
+    }
     this.idle.push(buffer)
     this.idleBytes += buffer.length
     while (this.idleBytes > IDLE_BYTES_MAX || this.idle.length > IDLE_MAX) {

@@ -2,6 +2,7 @@ import { Transform } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { AppError } from '../../errors.ts'
+import { free } from '../../platform/bytes/free.ts'
 import { failureReply, JSON_TYPE, RETRY_AFTER_SEC } from '../reply.ts'
 import { STATUS_BY_CODE } from '../status.ts'
 import { type BodyHold, SMALL_BODY_BYTES } from './body-budget.ts'
@@ -77,6 +78,8 @@ export const sheddingPlugin = fastifyPlugin<{ readonly shedder: LoadShedder }>(
         clearTimeout(ending)
         hold.release()
       })
+      // Only the copy of a text is certain to be nobody else's.
+      if (isLongText) reply.raw.once('finish', () => free(answer))
       done(null, answer)
     }
 

@@ -1,6 +1,7 @@
 import { readSync, writeSync } from 'node:fs'
 import type { Duplex, Writable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { free } from '../../platform/bytes/free.ts'
 
 /**
  * Bytes between the service and the process that scores a file, by a pipe of their own. Bytes of
@@ -27,16 +28,6 @@ export function sendBytes(pipe: Writable, bytes: Uint8Array | null): void {
   pipe.write(length)
   if (bytes !== null && bytes.length > 0) pipe.write(bytes, () => free(bytes))
   pipe.uncork()
-}
-
-/**
- * Frees memory that nobody uses any more, without waiting for the garbage collector. A file passes
- * through the service in pieces; as garbage they would make V8 collect its whole heap again and
- * again, each time for as long as a hundred scores take. Memory that is shared with other buffers
- * stays.
- */
-export function free({ buffer, byteLength }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
 /**

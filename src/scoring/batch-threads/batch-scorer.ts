@@ -4,6 +4,7 @@ import { AppError } from '../../errors.ts'
 import { validatorCompiler } from '../../http/validators.ts'
 import { RecordWriter, type ResponseFacts } from '../../log/record/record-writer.ts'
 import type { LoggedFacts, OnOutcome, Score, ScoreLog } from '../../log/score-log.ts'
+import { free } from '../../platform/bytes/free.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { parseApplicants } from '../../platform/json.ts'
 import { readBatchRequest, readScorecardBatch } from '../batch-request.ts'
@@ -142,7 +143,9 @@ export class BatchScorer {
 /** @returns null if the body is not one for the deployment */
 function requestFrom(order: BatchOrder, deploymentId: string): BatchRequest | null {
   const { requestId, routingKey, body: sent, form } = order
-  const body = parseApplicants(Buffer.from(sent.buffer, sent.byteOffset, sent.length).toString())
+  const text = Buffer.from(sent.buffer, sent.byteOffset, sent.length).toString()
+  free(sent)
+  const body = parseApplicants(text)
   const facts = { requestId, routingKey, receivedAtMs: 0, span: null }
   if (form === 'deployment') {
     if (!isBatchBody(body)) return null

@@ -41,6 +41,14 @@ test('of many idle buffers but a few are kept', () => {
   expect(readKept(100, 8 * MIB)).toBe(0)
 })
 
+// A thread whose last batch was large held its memory until the next one.
+test('a buffer that is too large to keep is freed at once', () => {
+  const buffers = new ResponseBuffers()
+  const large = buffers.lend(8 * MIB)
+  buffers.giveBack(large)
+  expect(large).toHaveLength(0)
+})
+
 test('what is idle for longest makes room for what is used', () => {
   const buffers = new ResponseBuffers()
   const [old, recent] = [16 * KIB, MIB].map((bytes) =>

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { free, HandedBytes } from '../../../../src/jobs/batches/byte-pipe.ts'
+import { HandedBytes } from '../../../../src/jobs/batches/byte-pipe.ts'
 
 const BYTES = Buffer.from(Array.from({ length: 1_000 }, (_, at) => at % 251))
 
@@ -20,15 +20,4 @@ test('results of a process that ends amid them are refused', async () => {
   const handed = new HandedBytes(pipe)
   pipe.end(Buffer.alloc(10))
   await expect(handed.take(11)).rejects.toThrow('the process has ended')
-})
-
-// As garbage, the pieces of a file had V8 collect the whole heap of the service again and again.
-test('memory is freed at once, and memory that others use stays', () => {
-  const own = Buffer.alloc(100_000, 1)
-  const pool = Buffer.alloc(100, 1)
-  const shared = pool.subarray(10, 20)
-  free(own)
-  free(shared)
-  expect(own).toHaveLength(0)
-  expect(shared).toEqual(Buffer.alloc(10, 1))
 })
