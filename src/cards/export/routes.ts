@@ -8,6 +8,7 @@ import { userCaller } from '../../http/access/request-caller.ts'
 import { defineRoute } from '../../http/define-route.ts'
 import { fileHeaders, JSON_TYPE } from '../../http/reply.ts'
 import type { AuditLogService } from '../../identity/audit/service.ts'
+import { free } from '../../platform/bytes/free.ts'
 import type { ExportFormat, ExportService } from './service.ts'
 
 interface ExportRouteOptions {
@@ -47,6 +48,7 @@ export const exportRoutes: FastifyPluginAsyncTypebox<ExportRouteOptions> = async
       })
       const after = { format, reason_baseline: reason_baseline ?? null }
       await auditLog.note(userCaller(request), { action: 'model.export', subject: id, after })
+      if (typeof content !== 'string') reply.raw.once('finish', () => free(content))
       const { type, ending } = FILES[format]
       // A model with this id exists, so the id has only characters that a header can contain.
       return reply.headers(fileHeaders(type, `${id}.${ending}`)).send(content)

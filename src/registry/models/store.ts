@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { and, desc, eq, sql } from 'drizzle-orm'
 import pLimit from 'p-limit'
 import { lockTeam } from '../../identity/audit/lock-team.ts'
@@ -104,7 +105,8 @@ export class ModelStore extends DatabaseStore {
       .where(and(eq(models.id, modelId), eq(models.teamId, teamId)))
     const row = askedRow(rows, ({ id }) => id === modelId)
     if (row === null) return null
-    // To hash a large card and to write its answer takes some milliseconds.
+    // To hash a large card and to write its answer takes some milliseconds, as reading it did.
+    await setImmediate()
     await takeTurn()
     const { specText, parityText, ...model } = row
     return { model, specText, parityText }
