@@ -9,10 +9,10 @@ export function readBodyLimit(app: FastifyInstance, bytesMax: number): number {
   return Math.min(bytesMax, app.initialConfig.bodyLimit ?? bytesMax)
 }
 
-/** Limits the bodies of all routes that the plugin registers from here on. */
+/** Limits the bodies of all routes that the plugin registers from here on without a limit. */
 export function limitBodies(app: FastifyInstance, bytesMax: number): void {
   const bodyLimit = readBodyLimit(app, bytesMax)
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'GET') route.bodyLimit = bodyLimit
+    if (route.method !== 'GET') route.bodyLimit ??= bodyLimit
   })
 }

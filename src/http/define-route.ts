@@ -20,7 +20,8 @@ interface DefinedRoute<Facts> extends Pick<RouteShorthandOptions, Option> {
 export function defineRoute<Facts extends RouteFacts>(
   operation: NonNullable<FastifyContextConfig['operation']>,
   access: Access,
-  facts: Facts,
+  // A misspelt fact, or an option of Fastify that is not passed on, does not compile.
+  facts: Facts & Record<Exclude<keyof Facts, keyof RouteFacts>, never>,
 ): DefinedRoute<Facts> {
   const entries = Object.entries(facts)
   const pick = (names: readonly string[]) =>
