@@ -86,6 +86,13 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await expect.poll(() => answers.getByRole('row').count()).toBe(5)
     await page.getByLabel('AUC at development (optional)').fill('0.99')
     await visitor.sees('after 0.990 at development')
+    // Nobody types it on every visit.
+    await visitor.press('Keep it with the model')
+    const typed = page.getByLabel('AUC at development (optional)')
+    await expect.poll(() => typed.inputValue()).toBe('')
+    await page.reload()
+    await visitor.sees('after 0.990 at development')
+    expect(await typed.getAttribute('placeholder')).toBe('0.990')
     expect(await visitor.violations()).toEqual([])
     expect(await visitor.overflowPx()).toBeLessThanOrEqual(0)
     if (PICTURES !== undefined) {

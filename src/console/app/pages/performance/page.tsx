@@ -1,7 +1,11 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { api } from '../../api/client.ts'
 import { useModelNames } from '../../api/deployments.ts'
 import { useDefinitions, usePerformance } from '../../api/performance.ts'
+import { deploys } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { Facts } from '../../ui/facts.tsx'
@@ -9,7 +13,7 @@ import { counted, percent, power, readNumber, whole } from '../../ui/figures.ts'
 import { Light } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
+import { Empty, Failure, Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
 import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
 import { Calibration, Gains } from './calibration.tsx'
@@ -57,13 +61,30 @@ function Defined(about: AboutDeployment) {
   )
 }
 
+/** Keeps the AUC at development with a model, so that nobody types it again. */
+function useKeptAuc(modelId: string, onKept: () => void) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: (auc: number) => {
+      const params = { path: { id: modelId } }
+      return api.PUT('/v1/models/{id}/baseline', { params, body: { development_auc: auc } })
+    },
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ['/v1/deployments/{slug}/performance'] })
+      onKept()
+    },
+  })
+}
+
 function Report({
   deployment: { slug },
+  champion,
   featureName,
   period,
   definitions,
 }: AboutDeployment & { definitions: readonly Schemas['OutcomeDefinition'][] }) {
-  const [search, , bind] = useAddress()
+  const { role } = useUser()
+  const [search, change, bind] = useAddress()
   const chosen = definitions.find(({ id }) => id === search['definition']) ?? definitions[0]
   const development = readNumber(search['development'] ?? '')
   const isShare = development !== null && development >= 0 && development <= 1
@@ -71,6 +92,8 @@ function Report({
     ...period,
     development_auc: isShare ? development : undefined,
   })
+  const known = asked.data?.verdicts.power.development_auc ?? null
+  const keeping = useKeptAuc(champion.id, () => change({ development: undefined }))
   return (
     <>
       <div className="filters">
@@ -84,10 +107,17 @@ function Report({
         <TextInput
           label="AUC at development (optional)"
           inputMode="decimal"
+          placeholder={known === null ? '' : power(known)}
           {...(search['development'] && !isShare && { error: 'From 0 to 1, as 0.78' })}
           {...bind('development')}
         />
+        {isShare && deploys(role) && (
+          <Button variant="default" onClick={() => keeping.mutate(development)}>
+            Keep it with the model
+          </Button>
+        )}
       </div>
+      {keeping.error && <Failure error={keeping.error} />}
       {chosen && (
         <p className="muted">
           Bad: {chosen.bad_rule_text} (within {counted(chosen.window_months, 'month')}).
