@@ -198,7 +198,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.press('Details of Region')
     await table('Bins of Region').waitFor()
     expect(await readCells('Bins of Region', 'south')).toEqual([
-      ...['−20', '50.0 %', '80.0 %', '+30.0 %', '160', '0.1410'],
+      ...['−20', '50.0 %', '80.0 %', '+30.0 pp', '160', '0.1410'],
     ])
   })
 
@@ -239,7 +239,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await poll(() => fact('Applicants')).toBe('3')
     await visitor.press('Details of Region')
     expect((await readCells('Bins of Region', 'south')).slice(1, 5)).toEqual([
-      ...['50.0 %', '100.0 %', '+50.0 %', '3'],
+      ...['50.0 %', '100.0 %', '+50.0 pp', '3'],
     ])
     await looksRight('stability-over-time')
   })

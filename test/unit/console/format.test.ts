@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest'
 import { completePeriod } from '../../../src/console/app/ui/complete-period.ts'
-import { index, percent, readNumber, signed, whole } from '../../../src/console/app/ui/figures.ts'
+import {
+  index,
+  percent,
+  readNumber,
+  shareDifference,
+  signed,
+  whole,
+} from '../../../src/console/app/ui/figures.ts'
 import { withVersion } from '../../../src/console/app/ui/names.ts'
 
 test('a difference has the sign of what is shown, and none if that is 0', () => {
@@ -15,6 +22,13 @@ test('shares have one decimal, indices four, and people none', () => {
   expect([0.286680793, 0.00001, 0].map(index)).toEqual(['0.2867', '< 0.0001', '0.0000'])
   expect([788.76, -3].map(whole)).toEqual(['789', '−3'])
   expect([percent(null), index(undefined)]).toEqual(['–', '–'])
+})
+
+// From 50 % to 53 % are 3 percentage points, and 6 % more.
+test('a difference of shares is in percentage points', () => {
+  expect([0.03, -0.0321, 0, -0.0001, null].map(shareDifference)).toEqual([
+    ...['+3.0 pp', '−3.2 pp', '0.0 pp', '0.0 pp', '–'],
+  ])
 })
 
 // Typed 500,5 became 5005, which approves nobody.

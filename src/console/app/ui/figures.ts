@@ -24,6 +24,13 @@ export const whole = makeFormat(0, 0)
 /** A score, or points. */
 export const number = makeFormat(0, 2)
 
+const points = makeFormat(1, 1, ' pp')
+
+/** A difference of two shares, in percentage points: `+3.0 %` could be of the first one. */
+export function shareDifference(difference: Figure): string {
+  return shown(difference, (n) => signed(100 * n, points))
+}
+
 /** A share that comes as a percentage. */
 export const pct = makeFormat(0, 2, ' %')
 

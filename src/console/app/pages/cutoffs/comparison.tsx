@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/types.ts'
-import { NONE, number, percent, signed, whole } from '../../ui/figures.ts'
+import { NONE, number, percent, shareDifference, signed, whole } from '../../ui/figures.ts'
 import { DataTable } from '../../ui/table.tsx'
 import { badsBetween } from './curve.ts'
 
@@ -87,7 +87,8 @@ function makeRows(chosen: Result, present: Result | undefined, factor: number | 
   ): Row => {
     const [now, then] = [present === undefined ? null : read(present), read(chosen)]
     const isBoth = now !== null && then !== null
-    const difference = isBoth ? signed(then - now, format) : NONE
+    const write = format === percent ? shareDifference : (n: number) => signed(n, format)
+    const difference = isBoth ? write(then - now) : NONE
     return { name, now: format(now), next: format(then), difference }
   }
   return [

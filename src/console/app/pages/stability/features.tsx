@@ -1,7 +1,7 @@
 import type { Schemas } from '../../api/types.ts'
 import { cellText, type FeatureName } from '../../ui/card.ts'
 import { shortDay } from '../../ui/dates.ts'
-import { index, NONE, number, percent, signed, whole } from '../../ui/figures.ts'
+import { index, NONE, number, percent, shareDifference, signed, whole } from '../../ui/figures.ts'
 import { VerdictLight } from '../../ui/light.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 import { byIndex, featureSince, isShift, unusualShare } from './conclusion.ts'
@@ -71,7 +71,7 @@ function Cells({ feature, featureName }: { feature: Feature; featureName: Featur
     {
       head: 'Difference',
       figure: ({ actual_share: actual, expected_share: expected }) =>
-        actual === null || expected === null ? NONE : signed(actual - expected, percent),
+        actual === null || expected === null ? NONE : shareDifference(actual - expected),
     },
     { head: 'Applicants', figure: ({ actual }) => whole(actual) },
     { head: 'Part of the PSI', figure: ({ psi }) => index(psi) },
