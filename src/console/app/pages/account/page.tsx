@@ -1,7 +1,7 @@
 import { PasswordInput } from '@mantine/core'
 import { useState } from 'react'
 import { api, useAnswer } from '../../api/client.ts'
-import { ROLE_MEANINGS, ROLE_NAMES } from '../../api/roles.ts'
+import { audits, ROLE_MEANINGS, ROLE_NAMES } from '../../api/roles.ts'
 import { signOut } from '../../api/session.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -9,7 +9,7 @@ import { whenExactly } from '../../ui/dates.ts'
 import { Form, FormDialog } from '../../ui/dialog.tsx'
 import { Facts, RowButton, When } from '../../ui/facts.tsx'
 import { useFields } from '../../ui/fields.tsx'
-import { counted } from '../../ui/figures.ts'
+import { counted, NONE } from '../../ui/figures.ts'
 import { Badge, Page, Panel } from '../../ui/page.tsx'
 import { Loaded, Notice } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
@@ -17,11 +17,13 @@ import { type Column, DataTable } from '../../ui/table.tsx'
 type OwnSession = Schemas['Session']
 
 const PATH = '/api/auth/sessions'
+const SIGN_INS_MAX = 100
 
 export default function AccountPage() {
   const { userId, role } = useUser()
   const [ending, setEnding] = useState<OwnSession | 'all' | null>(null)
   const sessions = useAnswer(PATH, {}, { select: (found) => found.sessions })
+  const addresses = useAddresses()
   const end = (id: string) => api.DELETE('/api/auth/sessions/{id}', { params: { path: { id } } })
   const others = sessions.data?.filter(({ is_current: isCurrent }) => !isCurrent) ?? []
   const endAll = async () => {
@@ -52,7 +54,7 @@ export default function AccountPage() {
             <DataTable
               caption="Open sessions"
               rows={found}
-              columns={makeColumns(setEnding)}
+              columns={makeColumns(setEnding, addresses)}
               rowKey={({ id }) => id}
             />
           )}
@@ -70,8 +72,9 @@ export default function AccountPage() {
           onClose={() => setEnding(null)}
         >
           <p>
-            This session ends, and {counted(others.length, 'other session')}. Their access tokens
-            end at once.
+            This session ends
+            {others.length > 0 && `, and ${counted(others.length, 'other session')}`}, with all
+            access tokens.
           </p>
         </FormDialog>
       )}
@@ -94,7 +97,28 @@ export default function AccountPage() {
   )
 }
 
-function makeColumns(end: (session: OwnSession) => void): readonly Column<OwnSession>[] {
+type Addresses = ReadonlyMap<string, string> | undefined
+
+/** From where one has signed in, by session; only for roles that read the audit log, which knows. */
+function useAddresses(): Addresses {
+  const { userId, role } = useUser()
+  const query = { actor: userId, action: 'session.sign_in', limit: SIGN_INS_MAX }
+  const { data } = useAnswer(
+    '/v1/audit-log',
+    { query },
+    {
+      enabled: audits(role),
+      select: ({ records }) =>
+        new Map(records.map(({ subject, after }) => [subject, String(after?.['address'] ?? NONE)])),
+    },
+  )
+  return data
+}
+
+function makeColumns(
+  end: (session: OwnSession) => void,
+  addresses: Addresses,
+): readonly Column<OwnSession>[] {
   return [
     {
       id: 'started',
@@ -106,6 +130,9 @@ function makeColumns(end: (session: OwnSession) => void): readonly Column<OwnSes
       ),
       value: ({ started_at: at }) => at,
     },
+    ...(addresses === undefined
+      ? []
+      : [{ head: 'Signed in from', cell: ({ id }: OwnSession) => addresses.get(id) ?? NONE }]),
     { id: 'renewed', head: 'Last renewed', when: ({ last_refreshed_at: at }) => at },
     { id: 'ends', head: 'Ends unless renewed', when: ({ expires_at: at }) => at },
     {
