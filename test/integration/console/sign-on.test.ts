@@ -76,6 +76,33 @@ describe.skipIf(chromiumPath() === null)('single sign-on in a browser', () => {
     await visitor.close()
   })
 
+  // The page that sends the browser to the provider would lose what is typed in it.
+  test('an ended session goes on after a sign-on in another tab, with all that was typed', async () => {
+    const visitor = await browser.open()
+    const { page, context } = visitor
+    await signOnAs(visitor, 'ann')
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    await visitor.go('account')
+    await page.getByLabel('Current password').fill('typed before')
+    await page.getByLabel('New password').fill('typed before, too')
+    await context.clearCookies({ name: 'scoreline_session' })
+    const refusal = { status: 401, json: { error: 'unauthorized', message: 'no' } }
+    await page.route('**/api/auth/password', (route) => route.fulfill(refusal), { times: 1 })
+    await visitor.press('Change the password')
+    await visitor.heading('Your session has ended')
+    expect(await visitor.violations({ within: 'dialog.cover' })).toEqual([])
+    const opened = context.waitForEvent('page')
+    await visitor.press(BUTTON)
+    const tab = await opened
+    await tab.getByRole('button', { name: 'Sign out' }).waitFor()
+    // As a browser tells a tab that one comes back to.
+    await page.bringToFront()
+    await page.evaluate("dispatchEvent(new Event('focus'))")
+    await page.getByText('Your session has ended').waitFor({ state: 'detached' })
+    expect(await page.getByLabel('Current password').inputValue()).toBe('typed before')
+    await visitor.close()
+  })
+
   test('the password stays reachable beside the button', async () => {
     const visitor = await browser.open()
     await visitor.page.getByText('Sign in with a password').click()

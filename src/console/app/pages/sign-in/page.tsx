@@ -2,6 +2,7 @@ import { Alert, Button, PasswordInput, TextInput } from '@mantine/core'
 import { type UseQueryResult, useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { type SignInMethods, signIn, signInMethods, startSignOn } from '../../api/session.ts'
+import { useSessionOver } from '../../api/state.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Failure, Loaded } from '../../ui/states.tsx'
 import { typed } from '../../ui/typed.ts'
@@ -77,6 +78,7 @@ function takeFault(): string | null {
 }
 
 function SignOn() {
+  const isOver = useSessionOver()
   const starting = useMutation({ mutationFn: startSignOn })
   return (
     <>
@@ -88,6 +90,7 @@ function SignOn() {
       >
         Sign in with your organisation
       </Button>
+      {isOver && <p className="hint">It opens in another tab. Come back to this one then.</p>}
     </>
   )
 }
