@@ -5,6 +5,7 @@ import { when } from '../../ui/dates.ts'
 import { number, pct } from '../../ui/figures.ts'
 import { plainName } from '../../ui/names.ts'
 import { isCertificate, verdictText } from '../../ui/parity/text.ts'
+import { EVENTS } from '../webhooks/event-words.ts'
 
 export type AuditRecord = Schemas['AuditRecord']
 
@@ -106,6 +107,8 @@ export function didAlone(action: string): string {
   return didWords(action).replace(/ (of|to|for|from|in|on|as|:)$/, '')
 }
 
+const EVENT_WORDS: ReadonlyMap<string, string> = new Map(EVENTS.flatMap(({ events }) => events))
+
 /** Fields that say nothing to people: counters, and what follows from another field. */
 const MACHINE: ReadonlySet<string> = new Set([
   ...['cache_version', 'model_statuses', 'undone_change_request_ids', 'change_request_id'],
@@ -115,7 +118,7 @@ const MACHINE: ReadonlySet<string> = new Set([
 const FIELDS: Readonly<Record<string, string>> = {
   champion_model_id: 'Champion',
   previous_champion_model_id: 'A rollback leads to',
-  is_active: 'Answers',
+  is_active: 'Active',
   shadow_mode: 'Challengers score silently',
   strict_mode: 'Strict about features',
   require_approval: 'Changes need approval',
@@ -124,7 +127,11 @@ const FIELDS: Readonly<Record<string, string>> = {
   allowed_addresses: 'Accepted from',
   rate_limit_per_minute: 'Quota per minute',
   overlap_seconds: 'Old secret valid for seconds',
+  types: 'Events',
+  input_bytes: 'Size in bytes',
+  is_upload: 'Uploaded',
   model_id: 'Model',
+  development_auc: 'AUC at development',
   requested_by: 'Asked by',
   bad_rule_text: 'What is bad',
   is_on: 'Alarm is on',
@@ -186,8 +193,10 @@ function valueText(value: unknown, names: Names): string {
 function textValue(text: string, names: Names): string {
   if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return when(text)
   if (Object.hasOwn(ROLE_NAMES, text)) return ROLE_NAMES[text as Role]
-  if (DID[text] !== undefined) return text.replace(/^.*\./, '').replaceAll('_', ' ')
-  return names.get(text) ?? text
+  // A change request names what was asked for without its object.
+  if (DID[text] !== undefined || DID[`deployment.${text}`] !== undefined)
+    return text.replace(/^.*\./, '').replaceAll('_', ' ')
+  return names.get(text) ?? EVENT_WORDS.get(text) ?? text
 }
 
 /** Tells whether a record is one that reviewers look for first. */
