@@ -352,8 +352,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   test('two versions are compared bin by bin, with the points that scoring gives', async () => {
     await visitor.go(`deployments/${slug}/versions`)
     await visitor.press('Details of Region')
-    expect(await readCells('Bins of region', 'boat')).toEqual(['−7', '+4', '+11'])
-    expect(await readCells('Bins of region', 'north')).toEqual(['+20', '−20', '−40'])
+    expect(await readCells('Bins of Region', 'boat')).toEqual(['−7', '+4', '+11'])
+    expect(await readCells('Bins of Region', 'north')).toEqual(['+20', '−20', '−40'])
     expect(await fact('With other points')).toBe('240 100.0 %')
     await looksRight('versions')
   })

@@ -8,7 +8,7 @@ import { useAddress } from '../../ui/address.ts'
 import { listChoices } from '../../ui/choices.ts'
 import type { Period } from '../../ui/complete-period.ts'
 import { Facts } from '../../ui/facts.tsx'
-import { index, number, percent, readNumber, whole } from '../../ui/figures.ts'
+import { counted, index, number, percent, readNumber, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
@@ -175,13 +175,13 @@ function SwapFigures({ swap, name }: { swap: Schemas['SwapSet']; name: string })
     <>
       <Facts
         facts={[
-          ['Scored by both', whole(swap.n), 'applicants'],
+          ['Scored by both', counted(swap.n, 'applicant')],
           ['Approved by the champion', percent(swap.approval_rate)],
           ['Approved by the challenger', percent(swap.challenger_approval_rate)],
           ["Challenger's cut-off", number(swap.challenger_cutoff)],
           ['Swaps equal by chance (p)', index(mcnemar?.p_value)],
           [
-            'Enough data?',
+            'Enough swaps for p?',
             swaps < SWAPS_MIN ? `no: ${whole(swaps)} swaps, ${SWAPS_MIN} needed` : 'yes',
           ],
         ]}

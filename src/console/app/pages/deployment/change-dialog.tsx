@@ -87,7 +87,7 @@ export function isChangeRequest(answer: unknown): answer is Schemas['ChangeReque
 
 function firstInputs(deployment: Deployment, change: Change): Inputs {
   const share = change.kind === 'share' ? String(change.challenger.traffic_pct) : ''
-  const cutoff = (change.kind === 'cutoff' && change.value) || deployment.cutoff
+  const cutoff = (change.kind === 'cutoff' ? change.value : undefined) ?? deployment.cutoff
   const rest = { model: null, reason: '', isEmergency: false, acceptsFeatures: false }
   return { ...rest, share, cutoff: cutoff === null ? '' : String(cutoff) }
 }

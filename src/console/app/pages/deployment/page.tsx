@@ -103,7 +103,10 @@ function Conclusion({ row }: { row: Row }) {
             alarm?.is_on ? <VerdictLight key="alarm" verdict={alarm.verdict} /> : 'off',
             alarm?.is_on && `last ${alarm.days} days`,
           ],
-          ['Judged', <When key="judged" at={row.judged_at} />],
+          [
+            'Judged',
+            row.judged_at === null ? 'under way' : <When key="judged" at={row.judged_at} />,
+          ],
         ]}
       />
     </Panel>

@@ -78,7 +78,7 @@ function Use({ row: { status, champions, challenges } }: { row: Row }) {
         <DeploymentLink
           key={one.id}
           of={one}
-          as={one.shadow_mode ? 'challenger, silently' : 'challenger'}
+          as={one.shadow_mode ? 'challenger in shadow' : 'challenger'}
         />
       ))}
       {champions.length + challenges.length === 0 && status === 'active' && (

@@ -76,7 +76,9 @@ function Portfolio({ rows, isWhole }: { rows: readonly Deployment[]; isWhole: bo
   const inEnvironment = rows.filter((row) => environment === '' || row.environment === environment)
   const shown = inEnvironment.filter((row) => attention === '' || row.attention === attention)
   const waiting = inEnvironment.reduce((sum, { waiting_changes }) => sum + waiting_changes, 0)
-  const volume = inEnvironment.reduce((sum, row) => sum + (row.week?.n ?? 0), 0)
+  // The week of a deployment that is being judged again is not there, its series is.
+  const newest = ({ weeks }: Deployment) => weeks.findLast((week) => week.is_complete)?.volume ?? 0
+  const volume = inEnvironment.reduce((sum, row) => sum + (row.week?.n ?? newest(row)), 0)
   return (
     <>
       <ul className="tiles">

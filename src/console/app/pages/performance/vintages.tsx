@@ -1,6 +1,7 @@
 import { useAnswer } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
+import { monthName } from '../../ui/dates.ts'
 import { counted, NONE, percent, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
@@ -55,7 +56,7 @@ function Curves({ vintages }: { vintages: readonly Vintage[] }) {
       format={percent}
       from={0}
       series={vintages.map(({ cohort, values }) => ({
-        name: cohort,
+        name: monthName(cohort),
         values: Array.from({ length: months }, (_, month) => values[month] ?? null),
       }))}
     />
@@ -69,13 +70,13 @@ function Cohorts({ vintages }: { vintages: readonly Vintage[] }) {
       caption="Vintages"
       rows={vintages}
       columns={[
-        { head: 'Booked in', cell: ({ cohort }) => cohort },
+        { head: 'Booked in', cell: ({ cohort }) => monthName(cohort) },
         { head: 'Accounts', figure: ({ n }) => whole(n) },
         {
           head: 'Observed for',
           figure: (one) => (lastMonth(one) < 0 ? NONE : counted(lastMonth(one), 'month')),
         },
-        { head: 'By so many', figure: (one) => whole(at(one.observed, one)) },
+        { head: 'Accounts observed', figure: (one) => whole(at(one.observed, one)) },
         { head: 'Bad by then', figure: (one) => percent(at(one.values, one)) },
         {
           head: '95 percent interval',

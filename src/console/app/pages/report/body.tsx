@@ -55,7 +55,7 @@ function Summary({ report, featureName }: ReportProps) {
         <ul className="answers">
           {answers.map(({ question, kind, answer, because }) => (
             <li key={question}>
-              {question} <Light kind={kind}>{answer}</Light> {because}
+              {question} <Light kind={kind}>{answer}</Light>. {because}
             </li>
           ))}
         </ul>
@@ -109,7 +109,7 @@ function Stability({ report, featureName }: ReportProps) {
   )
 }
 
-function Performance({ report: { performance: found } }: ReportProps) {
+function Performance({ report: { performance: found, from } }: ReportProps) {
   const modelName = useModelNames()
   if (found === null || found.n === 0) {
     return (
@@ -121,6 +121,7 @@ function Performance({ report: { performance: found } }: ReportProps) {
   const { paired } = found
   return (
     <Panel title="Performance">
+      <p>Of applicants that this version scored in the year to the end of {monthName(from)}.</p>
       <Facts facts={listPowers(found)} />
       {paired.length > 0 && (
         <DataTable
@@ -226,7 +227,7 @@ function Definitions({
         </dd>
         <dt>Log</dt>
         <dd>
-          Checkpoint of {checkpoint.origin} with {whole(checkpoint.size)} entries, root{' '}
+          Checkpoint of {checkpoint.origin} over {counted(checkpoint.size, 'block')}, root{' '}
           <code>{checkpoint.root}</code>
           <pre className="checkpoint">{checkpoint.checkpoint}</pre>
         </dd>

@@ -6,7 +6,7 @@ import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { type FeatureName, plainBin } from '../../ui/card.ts'
 import { Facts } from '../../ui/facts.tsx'
-import { NONE, number, percent, signed, whole } from '../../ui/figures.ts'
+import { counted, NONE, number, percent, signed, whole } from '../../ui/figures.ts'
 import { withVersion } from '../../ui/names.ts'
 import { Badge, Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
@@ -102,7 +102,7 @@ function Report({ compared, spec, otherSpec, featureName }: ReportProps) {
     <Panel title={`${compared.model_version} and ${compared.other_model_version}`}>
       <Facts
         facts={[
-          ['Scored by both', whole(n), 'applicants'],
+          ['Scored by both', counted(n, 'applicant')],
           ['With other points', n === 0 ? NONE : whole(changed), percent(share)],
           ['Mean score changes by', signed(mean)],
           ['Base points', `${number(spec.base_points)} → ${number(otherSpec.base_points)}`],
@@ -118,7 +118,13 @@ function Report({ compared, spec, otherSpec, featureName }: ReportProps) {
         rows={features}
         rowKey={({ name }) => name}
         detail={({ name }) => (
-          <Bins name={name} spec={spec} otherSpec={otherSpec} compared={compared} />
+          <Bins
+            name={name}
+            spec={spec}
+            otherSpec={otherSpec}
+            compared={compared}
+            featureName={featureName}
+          />
         )}
         columns={[
           {
@@ -150,16 +156,16 @@ function presence({ in_model: inModel, in_other: inOther }: VersionFeature) {
   return inOther ? <Badge kind="production">new</Badge> : <Badge>removed</Badge>
 }
 
-interface BinsProps extends Omit<ReportProps, 'featureName'> {
+interface BinsProps extends ReportProps {
   readonly name: string
 }
 
-function Bins({ name, spec, otherSpec, compared }: BinsProps) {
+function Bins({ name, spec, otherSpec, compared, featureName }: BinsProps) {
   const find = ({ features }: Spec) => features.find((feature) => feature.name === name) ?? null
   const rows = alignedBins(find(spec), find(otherSpec))
   return (
     <PlainTable
-      caption={`Bins of ${name}`}
+      caption={`Bins of ${featureName(name)}`}
       head={['Values', compared.model_version, `Then ${compared.other_model_version}`, 'Change']}
       figures={[1, 2, 3]}
       rows={rows.map(({ value, points, otherPoints }) => [

@@ -121,6 +121,7 @@ export function Chart(props: ChartProps) {
           )}
         </svg>
       </div>
+      {known.length === 0 && <p className="chart-note">There are no values yet.</p>}
       {props.note && <p className="chart-note">{props.note}</p>}
       {series.some(({ isHollow = [] }) => isHollow.includes(true)) && (
         <p className="chart-note">A hollow point has too few applicants for a verdict.</p>
