@@ -41,6 +41,7 @@ export function featureNames(spec: Spec | undefined): FeatureName {
   return (name) => labels.get(name) ?? plainName(name)
 }
 
+/** Joins categories in the file format. */
 const OR = '%,%'
 
 /** Values of a bin in words: "none or co-applicant", "35 to below 37", "below 26". */

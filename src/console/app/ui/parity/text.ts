@@ -31,7 +31,7 @@ export function gapText(certificate: Certificate): string | null {
         'Probabilities of default were not checked: the sample does not have them for every row.',
     certificate.pd_fitted &&
       'The scale was fitted to this sample: only another sample can prove the probabilities of default.',
-  ].filter((gap) => gap !== false)
+  ].filter((gap) => typeof gap === 'string')
   return gaps.length === 0 ? null : gaps.join(' ')
 }
 
