@@ -14,6 +14,7 @@ export const LONGEST: readonly string[] = [
   'test/faults/log/answered-and-logged.test.ts',
   'test/faults/jobs/batches/batches.test.ts',
   'test/faults/rate-limit/sliding.test.ts',
+  'test/faults/registry/deployments/one-person.test.ts',
   'test/faults/log/failover.test.ts',
   'test/faults/log/upgrade.test.ts',
   'test/faults/outcomes/import-kills.test.ts',
