@@ -97,15 +97,15 @@ export const MEMBER_OR_READING_KEY: Access = { by: 'user-or-key', scope: 'read' 
 export const MEMBER_OR_ANY_KEY: Access = { by: 'user-or-key', scope: 'score', orScope: 'read' }
 export const ANY_MEMBER: Access = { by: 'user', roles: ROLES }
 export const OWNER_OR_ADMIN: Access = { by: 'user', roles: ['owner', 'admin'] }
-/** Whoever sees what managers alone see: an auditor reads everything, and changes nothing. */
+/** Roles that see what managers alone see: an auditor reads everything, and changes nothing. */
 export const MANAGER_OR_AUDITOR: Access = { by: 'user', roles: ['owner', 'admin', 'auditor'] }
-/** Whoever says who belongs to the team: a program that could would outlive its revocation. */
+/** Roles that decide on membership: a program that could would outlive its revocation. */
 export const OWNER_OR_ADMIN_IN_PERSON: Access = {
   by: 'user',
   roles: ['owner', 'admin'],
   inPerson: true,
 }
-/** Whoever may start work on the score log, and check cards. */
+/** Roles that may start work on the score log, and check cards. */
 export const ANALYST_ROLES: readonly Role[] = ['owner', 'admin', 'lead_modeler', 'modeler']
 export const ANALYSTS: Access = { by: 'user', roles: ANALYST_ROLES }
 /** Roles that may register models. */

@@ -181,7 +181,7 @@ export class BatchFiles {
 interface BatchDamage {
   readonly batchId: string
   readonly kind: 'input' | 'results' | 'errors'
-  /** Where in the input, or which of the parts. */
+  /** The place in the input, or the number of the part. */
   readonly part: string
 }
 

@@ -16,7 +16,7 @@ const DAY_MS = 24 * 3_600_000
 const KEPT = { deliveredMs: 3 * DAY_MS, deadMs: 30 * DAY_MS }
 /** Keys of events that are stored once are of a day. */
 const EVENTS_KEPT_MS = 3 * DAY_MS
-/** How late the deliveries of a webhook that was switched off may still come. */
+/** Longest time in which deliveries of a webhook may still come after it was switched off. */
 const INACTIVE_KEPT_MS = 3 * DAY_MS
 /** Deliveries that wait for one webhook. */
 const WAITING_MAX = 50_000

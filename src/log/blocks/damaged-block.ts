@@ -26,7 +26,7 @@ export interface Damage {
   readonly archivedIn?: string
 }
 
-/** What needs the block is unavailable until the block is restored; all else goes on. */
+/** Calls that need the block are refused until it is restored; all others go on. */
 export class DamagedBlock extends AppError {
   readonly damage: Damage
 

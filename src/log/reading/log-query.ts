@@ -19,7 +19,7 @@ export interface SearchQuery extends ScanQuery {
   readonly before: LogPosition | null
 }
 
-/** How far a search by a part of a reference goes, as no index has parts. */
+/** Bound of a search by a part of a reference, as no index has parts. */
 export interface PartBound {
   /** After so many applicants it ends with the block. */
   readonly applicantsMax: number

@@ -26,7 +26,7 @@ const LOADS_AT_ONCE = 5
 export const READY_AFTER_MS = 10_000
 /** A process with little to load is ready as soon as it listens. */
 const BEFORE_LISTENING_MS = 1_000
-/** What nobody uses is looked at again this often, so that it outlives an outage. */
+/** Time between two looks at an entry that nobody uses, so that it outlives an outage. */
 const REFRESH_EVERY_MS = 30 * 60_000
 /** Pause between two looks in the background. */
 const PAUSE_MS = 20

@@ -79,7 +79,7 @@ export function possibleAlone({
   return emergencyRollback ? [...always, 'emergency_rollback'] : [...always]
 }
 
-/** Whoever decides on a request, as they are now, and how they came to their role. */
+/** The member who decides on a request, as they are now, and how they came to their role. */
 export interface Decider extends PresentManager {
   readonly userId: string
   readonly grants: readonly RoleGrant[]

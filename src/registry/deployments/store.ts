@@ -88,7 +88,7 @@ export class DeploymentStore extends DatabaseStore {
     readonly teamId: string
     readonly deploymentId: string
     readonly at: Date
-    /** Whoever makes the change, for the requesters of a proposal. */
+    /** The member who makes the change, for the requesters of a proposal. */
     readonly userId: string
     readonly decide: (present: Deployment, read: ChangeReader) => Promise<Change | Proposal>
     readonly audit: AuditOf
