@@ -4,7 +4,7 @@ import { errorFacts } from '../../platform/error-facts.ts'
 import { LogThrottle } from '../../platform/log-throttle.ts'
 import { maintainKeys } from './maintenance.ts'
 import { IdempotencyService } from './service.ts'
-import { IdempotencyStore } from './store.ts'
+import { IdempotencyStore, STORE_DEADLINE_MS } from './store.ts'
 import { TeamRoom } from './team-room.ts'
 
 interface IdempotencyOptions {
@@ -21,8 +21,6 @@ export interface OpenIdempotency {
   close(): Promise<void>
 }
 
-/** Longest wait of a request for its key. A slow database costs less than a second execution. */
-const STORE_DEADLINE_MS = 5_000
 /** No request waits for maintenance. */
 const MAINTENANCE_DEADLINE_MS = 60_000
 

@@ -62,6 +62,8 @@ export const CLAIM_MS = 30_000
 export const KEPT_MS = 24 * 60 * 60 * 1000
 /** Three renewals fit into the life of a claim. */
 const RENEW_EVERY_MS = 8_000
+/** A younger claim lives beyond the next round. */
+const RENEW_AGE_MS = 2_000
 /** Longer than any request takes: an import waits for eight others, of a minute each at most. */
 const OPEN_MS_MAX = 15 * 60 * 1000
 /**
@@ -102,8 +104,8 @@ export class IdempotencyService {
   private readonly options: IdempotencyOptions
   private readonly sealer: AnswerSealer
   private readonly otherSealer: AnswerSealer | null
-  /** Claims of this process by their ids, with the times since when they are renewed. */
-  private readonly open = new Map<string, number>()
+  /** Claims of this process by their ids. */
+  private readonly open = new Map<string, OpenClaim>()
   private readonly renewals: Periodic
   private storeRestsUntilMs = Number.NEGATIVE_INFINITY
 
@@ -157,7 +159,7 @@ export class IdempotencyService {
       taken.push({ keyHash, claimId })
     }
     this.counts.claimed++
-    this.open.set(claimId, this.options.clock.monotonicMs())
+    this.open.set(claimId, { claims: taken, beganAtMs: this.options.clock.monotonicMs() })
     return { kind: 'claimed', claim: { keyHash: own, otherKeyHash: other, claimId } }
   }
 
@@ -261,13 +263,21 @@ export class IdempotencyService {
 
   /** Most requests end long before their claims: only slow ones, such as imports, meet this. */
   private async renew(): Promise<void> {
-    const sinceMs = this.options.clock.monotonicMs() - OPEN_MS_MAX
-    for (const [claimId, beganAtMs] of this.open) {
-      if (beganAtMs < sinceMs) this.open.delete(claimId)
+    const nowMs = this.options.clock.monotonicMs()
+    const due: HashClaim[] = []
+    for (const [claimId, { claims, beganAtMs }] of this.open) {
+      const ageMs = nowMs - beganAtMs
+      if (ageMs > OPEN_MS_MAX) this.open.delete(claimId)
+      else if (ageMs > RENEW_AGE_MS) due.push(...claims)
     }
-    if (this.open.size === 0) return
-    await this.options.store.renew([...this.open.keys()])
+    if (due.length > 0) await this.options.store.renew(due)
   }
+}
+
+/** A claim that is renewed. */
+interface OpenClaim {
+  readonly claims: readonly HashClaim[]
+  readonly beganAtMs: number
 }
 
 interface AskedHash {

@@ -1,68 +1,68 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { askedRow } from '../../platform/db/asked-rows.ts'
+import { ForeignRowError } from '../../platform/db/asked-rows.ts'
+import { CallGroups } from '../../platform/db/call-groups.ts'
 import { queryRows } from '../../platform/db/client.ts'
-import { textList } from '../../platform/db/lists.ts'
+import { bytesList, textList } from '../../platform/db/lists.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { CLAIM_MS, type HashClaim, type HeldKey, KEPT_MS, type NewClaim } from './service.ts'
 import type { Usage, UsageTotals } from './team-room.ts'
 
 interface ClaimRow {
-  readonly asked: Uint8Array
+  readonly key_hash: Uint8Array
   readonly is_own: boolean
   readonly body_hash: Uint8Array | null
+  /** Null if it is long, too. */
   readonly answer: Uint8Array | null
-  readonly is_claimed: boolean | null
+  readonly is_answered: boolean
+  readonly is_claimed: boolean
+}
+
+interface SealedAnswer {
+  readonly claim: HashClaim
+  readonly answer: Uint8Array
 }
 
 /** Two requests for a free key race at most so often; then the key counts as claimed by another. */
 const ATTEMPTS_MAX = 5
 const CLAIM_END = sql.raw(`now() + interval '${CLAIM_MS} milliseconds'`)
 const KEPT_END = sql.raw(`now() + interval '${KEPT_MS} milliseconds'`)
+/** Longest wait for a group. A slow database costs less than a second execution. */
+export const STORE_DEADLINE_MS = 5_000
+/** Keys of a statement. */
+const GROUP_MAX = 128
+/** Bytes of the answers of a statement that keeps several. */
+const GROUP_BYTES_MAX = 512 * 1024
+/** Longer answers are read one by one, so that what a statement returns is bounded. */
+const JOINT_ANSWER_BYTES_MAX = 16 * 1024
 /** What was kept in an hour that began before has expired. */
 const USAGE_START = sql.raw(`now() - interval '${KEPT_MS} milliseconds' - interval '1 hour'`)
 
 /**
  * Keys and answers of all replicas in PostgreSQL, by its clock. Each method is one statement, and
- * so one transaction.
+ * so one transaction. Claims, answers and releases that come while a statement is under way go
+ * together in the next one, in the order of their hashes: so no two groups wait for each other.
  */
 export class IdempotencyStore extends DatabaseStore {
-  /**
-   * Claims the key for `CLAIM_MS` if it is free: then nothing is held.
-   *
-   * It reads before it writes: a key that is not free is read without waiting for the lock that a
-   * change holds on it. Where two requests claim a free key at the same moment, the second one
-   * waits for the first one's insert, finds the key taken, and reads it at the next attempt.
-   */
-  async claim({ keyHash, bodyHash, claimId }: NewClaim): Promise<{ held: HeldKey | null }> {
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const rows = await queryRows<ClaimRow>(
-        this.db,
-        sql`with held as (
-            select body_hash, answer, claimed_until > now() as is_claimed
-            from idempotency_keys where key_hash = ${keyHash}::bytea and not (${isFree('')})
-          ), own as (
-            insert into idempotency_keys as present
-              (key_hash, body_hash, claim_id, claimed_until, expires_at)
-            select ${keyHash}::bytea, ${bodyHash}::bytea, ${claimId}::text, ${CLAIM_END}, ${KEPT_END}
-            where not exists (select from held)
-            on conflict (key_hash) do update set body_hash = excluded.body_hash,
-              claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
-              expires_at = excluded.expires_at, changed_at = null, answer = null
-            where ${isFree('present.')}
-            returning 1
-          )
-          select ${keyHash}::bytea as asked, exists (select from own) as is_own, held.*
-          from (select) one
-          left join held on true`,
-      )
-      const row = askedRow(rows, ({ asked }) => Buffer.compare(asked, keyHash) === 0)
-      if (row?.is_own === true) return { held: null }
-      if (row?.body_hash) {
-        const { body_hash: held, answer, is_claimed: isClaimed } = row
-        return { held: { bodyHash: held, answer, isClaimed: isClaimed === true } }
-      }
-    }
-    return { held: { bodyHash, answer: null, isClaimed: true } }
+  private readonly claims = new CallGroups({
+    run: (claims: readonly NewClaim[]) => this.claimAll(claims),
+    weightMax: GROUP_MAX,
+    deadlineMs: STORE_DEADLINE_MS,
+  })
+  private readonly answers = new CallGroups({
+    run: (answers: readonly SealedAnswer[]) => this.keepAll(answers),
+    weigh: ({ answer }) => answer.length + GROUP_BYTES_MAX / GROUP_MAX,
+    weightMax: GROUP_BYTES_MAX,
+    deadlineMs: STORE_DEADLINE_MS,
+  })
+  private readonly releases = new CallGroups({
+    run: (claims: readonly HashClaim[]) => this.releaseAll(claims),
+    weightMax: GROUP_MAX,
+    deadlineMs: STORE_DEADLINE_MS,
+  })
+
+  /** Claims the key for `CLAIM_MS` if it is free: then nothing is held. */
+  claim(claim: NewClaim): Promise<{ held: HeldKey | null }> {
+    return this.claims.call(claim)
   }
 
   /**
@@ -70,31 +70,143 @@ export class IdempotencyStore extends DatabaseStore {
    *
    * @returns false if another request has taken over the claim
    */
-  async keep({ keyHash, claimId }: HashClaim, answer: Uint8Array): Promise<boolean> {
-    const kept = await queryRows(
-      this.db,
-      sql`update idempotency_keys set answer = ${answer}::bytea, expires_at = ${KEPT_END}
-        where key_hash = ${keyHash}::bytea and claim_id = ${claimId} returning 1`,
-    )
-    return kept.length > 0
+  keep(claim: HashClaim, answer: Uint8Array): Promise<boolean> {
+    return this.answers.call({ claim, answer })
   }
 
   /** Ends a claim without an answer. The key is free unless its change is made. */
-  async release({ keyHash, claimId }: HashClaim): Promise<void> {
-    const isOwn = sql`key_hash = ${keyHash}::bytea and claim_id = ${claimId} and answer is null`
-    await this.db.execute(
-      sql`with freed as (delete from idempotency_keys where ${isOwn} and changed_at is null)
-        update idempotency_keys set claimed_until = now()
-        where ${isOwn} and changed_at is not null`,
+  async release(claim: HashClaim): Promise<void> {
+    await this.releases.call(claim)
+  }
+
+  /** Of several requests with one key the first one gets the claim. */
+  private async claimAll(claims: readonly NewClaim[]): Promise<{ held: HeldKey | null }[]> {
+    const byKey = new Map<string, NewClaim>()
+    for (const claim of claims) {
+      const key = nameHash(claim.keyHash)
+      if (!byKey.has(key)) byKey.set(key, claim)
+    }
+    const found = await this.claimEach(byKey)
+    return claims.map((claim) => {
+      const key = nameHash(claim.keyHash)
+      const held = found.get(key) ?? null
+      const first = byKey.get(key)
+      if (held !== null || first === undefined || first === claim) return { held }
+      return { held: { bodyHash: first.bodyHash, answer: null, isClaimed: true } }
+    })
+  }
+
+  /**
+   * It reads before it writes: a key that is not free is read without waiting for the lock that a
+   * change holds on it. Where two statements claim a free key at the same moment, the second one
+   * waits for the first one's insert, finds the key taken, and reads it at the next attempt.
+   *
+   * @returns the keys that are held
+   */
+  private async claimEach(
+    claims: ReadonlyMap<string, NewClaim>,
+  ): Promise<ReadonlyMap<string, HeldKey>> {
+    const found = new Map<string, HeldKey>()
+    const open = new Map(claims)
+    for (let attempt = 0; attempt < ATTEMPTS_MAX && open.size > 0; attempt++) {
+      for (const row of await this.claimOnce([...open.values()])) {
+        const key = nameHash(row.key_hash)
+        if (!open.has(key)) throw new ForeignRowError('the row of another one')
+        const held = row.is_own ? null : await this.readHeld(row)
+        if (held !== null) found.set(key, held)
+        if (row.is_own || held !== null) open.delete(key)
+      }
+    }
+    for (const [key, { bodyHash }] of open) {
+      found.set(key, { bodyHash, answer: null, isClaimed: true })
+    }
+    return found
+  }
+
+  private claimOnce(claims: readonly NewClaim[]): Promise<ClaimRow[]> {
+    const hashes = bytesList(claims.map(({ keyHash }) => keyHash))
+    const bodies = bytesList(claims.map(({ bodyHash }) => bodyHash))
+    const ids = textList(claims.map(({ claimId }) => claimId))
+    return queryRows<ClaimRow>(
+      this.db,
+      sql`with held as (
+          select key_hash, body_hash, answer is not null as is_answered,
+            case when octet_length(answer) <= ${JOINT_ANSWER_BYTES_MAX} then answer end as answer,
+            claimed_until > now() as is_claimed
+          from idempotency_keys where key_hash = any(${hashes}) and not (${isFree('')})
+        ), own as (
+          insert into idempotency_keys as present
+            (key_hash, body_hash, claim_id, claimed_until, expires_at)
+          select asked.*, ${CLAIM_END}, ${KEPT_END}
+          from unnest(${hashes}, ${bodies}, ${ids}) as asked (key_hash, body_hash, claim_id)
+          where key_hash not in (select key_hash from held) order by key_hash
+          on conflict (key_hash) do update set body_hash = excluded.body_hash,
+            claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
+            expires_at = excluded.expires_at, changed_at = null, answer = null
+          where ${isFree('present.')}
+          returning key_hash
+        )
+        select key_hash, true as is_own, null::bytea as body_hash, null::bytea as answer,
+          false as is_answered, true as is_claimed from own
+        union all
+        select key_hash, false, body_hash, answer, is_answered, is_claimed from held`,
     )
   }
 
-  /** Extends claims that are still in force. */
-  async renew(claimIds: readonly string[]): Promise<void> {
+  /** @returns null if its answer has expired just now */
+  private async readHeld(row: ClaimRow): Promise<HeldKey | null> {
+    const { key_hash: keyHash, body_hash: bodyHash, is_claimed: isClaimed } = row
+    if (bodyHash === null) return null
+    if (!row.is_answered || row.answer !== null) return { bodyHash, answer: row.answer, isClaimed }
+    const [kept] = await queryRows<{ body_hash: Uint8Array; answer: Uint8Array }>(
+      this.db,
+      sql`select body_hash, answer from idempotency_keys
+        where key_hash = ${keyHash}::bytea and answer is not null and not (${isFree('')})`,
+    )
+    return kept === undefined ? null : { bodyHash: kept.body_hash, answer: kept.answer, isClaimed }
+  }
+
+  private async keepAll(kept: readonly SealedAnswer[]): Promise<boolean[]> {
+    const hashes = bytesList(kept.map(({ claim }) => claim.keyHash))
+    const ids = textList(kept.map(({ claim }) => claim.claimId))
+    const answers = bytesList(kept.map(({ answer }) => answer))
+    const rows = await queryRows<{ claim_id: string }>(
+      this.db,
+      sql`with own as (${lockInOrder(hashes)})
+        update idempotency_keys as present set answer = asked.answer, expires_at = ${KEPT_END}
+        from unnest(${hashes}, ${ids}, ${answers}) as asked (key_hash, claim_id, answer)
+        join own using (key_hash, claim_id)
+        where present.key_hash = asked.key_hash returning present.claim_id`,
+    )
+    const done = new Set(rows.map((row) => row.claim_id))
+    return kept.map(({ claim }) => done.has(claim.claimId))
+  }
+
+  private async releaseAll(claims: readonly HashClaim[]): Promise<undefined[]> {
+    const hashes = bytesList(claims.map(({ keyHash }) => keyHash))
+    const ids = textList(claims.map(({ claimId }) => claimId))
+    const isOwn = sql`answer is null and (key_hash, claim_id) in (
+      select key_hash, claim_id from own
+      join unnest(${hashes}, ${ids}) as asked (key_hash, claim_id) using (key_hash, claim_id))`
     await this.db.execute(
-      sql`update idempotency_keys set claimed_until = ${CLAIM_END}
-        where answer is null and claimed_until > now()
-          and claim_id = any(${textList(claimIds)})`,
+      sql`with own as (${lockInOrder(hashes)}),
+        freed as (delete from idempotency_keys where changed_at is null and ${isOwn})
+        update idempotency_keys set claimed_until = now()
+        where changed_at is not null and ${isOwn}`,
+    )
+    return claims.map(() => undefined)
+  }
+
+  /** Extends claims that are still in force. A row that is locked is being answered or changed. */
+  async renew(claims: readonly HashClaim[]): Promise<void> {
+    const hashes = bytesList(claims.map(({ keyHash }) => keyHash))
+    const ids = textList(claims.map(({ claimId }) => claimId))
+    await this.db.execute(
+      sql`update idempotency_keys set claimed_until = ${CLAIM_END} where key_hash in (
+          select key_hash from idempotency_keys
+          where key_hash = any(${hashes}) and claim_id = any(${ids})
+            and answer is null and claimed_until > now()
+          for update skip locked)`,
     )
   }
 
@@ -189,4 +301,14 @@ function isFree(row: '' | 'present.'): SQL {
   const of = (column: string) => sql.raw(`${row}${column}`)
   return sql`${of('expires_at')} <= now() or (${of('answer')} is null
     and ${of('changed_at')} is null and ${of('claimed_until')} <= now())`
+}
+
+/** The rows of these hashes, locked in their order. */
+function lockInOrder(hashes: SQL): SQL {
+  return sql`select key_hash, claim_id from idempotency_keys
+    where key_hash = any(${hashes}) order by key_hash for update`
+}
+
+function nameHash(keyHash: Uint8Array): string {
+  return Buffer.from(keyHash).toString('base64')
 }

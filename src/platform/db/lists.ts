@@ -16,3 +16,9 @@ export function textList(values: readonly string[]): SQL {
 export function bigintList(values: readonly (number | string)[]): SQL {
   return sql`${`{${values.join()}}`}::bigint[]`
 }
+
+/** As `textList`, of bytes. */
+export function bytesList(values: readonly Uint8Array[]): SQL {
+  const items = values.map((value) => `"\\\\x${Buffer.from(value).toString('hex')}"`)
+  return sql`${`{${items.join()}}`}::bytea[]`
+}

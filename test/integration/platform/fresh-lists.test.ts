@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { OUTCOMES_MAX } from '../../../schemas/outcomes.ts'
@@ -131,7 +132,12 @@ describe.skipIf(!hasPostgres)('on PostgreSQL without statistics', () => {
       select sha256(n::text::bytea), ''::bytea, 'claim_' || n, now() + interval '1 min', now() + interval '1 day'
       from generate_series(1, 10000) as n`)
     const store = new IdempotencyStore(db)
-    const claims = Array.from({ length: 10_000 }, (_, n) => `claim_${n}`)
+    const claims = Array.from({ length: 10_000 }, (_, n) => ({
+      keyHash: createHash('sha256')
+        .update(`${n + 1}`)
+        .digest(),
+      claimId: `claim_${n + 1}`,
+    }))
     await expectQuick('renew', store.renew(claims))
     const usage = new Map(
       Array.from({ length: 5_000 }, (_, n) => [`team_${n}`, { answers: 1, bytes: 1 }] as const),

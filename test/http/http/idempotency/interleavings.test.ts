@@ -160,7 +160,7 @@ describe.each(backends)('on $name', (backend) => {
           if (isTo(claim.claimId, 'release')) fail()
           await store.release(claim)
         },
-        renew: (claimIds) => store.renew(claimIds),
+        renew: (claims) => store.renew(claims),
       }
       const service = new IdempotencyService({
         store: faulty,

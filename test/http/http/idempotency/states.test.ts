@@ -197,12 +197,13 @@ describe.each(backends)('on $name', (backend) => {
   test('a slow request keeps its claim', async () => {
     const key = newKey()
     await dieWhile('keep', () => score(key))
-    const [row] = await queryRows<{ claim_id: string }>(
+    const [row] = await queryRows<{ key_hash: Uint8Array; claim_id: string }>(
       db,
-      sql`select claim_id from idempotency_keys order by claimed_until desc limit 1`,
+      sql`select key_hash, claim_id from idempotency_keys order by claimed_until desc limit 1`,
     )
+    if (row === undefined) throw expect.fail('no key is claimed')
     await age('20 seconds')
-    await new IdempotencyStore(db).renew([row?.claim_id ?? ''])
+    await new IdempotencyStore(db).renew([{ keyHash: row.key_hash, claimId: row.claim_id }])
     await age('20 seconds')
     expect(findOutcome(await score(key))).toBe('409 idempotency_in_progress')
   })

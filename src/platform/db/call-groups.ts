@@ -1,0 +1,78 @@
+import { AppError } from '../../errors.ts'
+
+interface CallGroupsOptions<Item, Result> {
+  /** Does the work of several calls in one statement; returns their results in the same order. */
+  readonly run: (items: readonly Item[]) => Promise<readonly Result[]>
+  /** Weight of an item, in the unit of `weightMax`; by default each weighs 1. */
+  readonly weigh?: (item: Item) => number
+  /** A group is at most this heavy, or has one item. */
+  readonly weightMax: number
+  /** A group that takes longer has failed, and the next one begins. */
+  readonly deadlineMs: number
+}
+
+interface Call<Item, Result> {
+  readonly item: Item
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Joins the calls that come while a statement is under way into the next statement: the more calls
+ * there are, the less each of them costs. One that comes alone waits for no other.
+ *
+ * A statement that fails fails all its calls.
+ */
+export class CallGroups<Item, Result> {
+  private readonly options: CallGroupsOptions<Item, Result>
+  private waiting: Call<Item, Result>[] = []
+  private isRunning = false
+
+  constructor(options: CallGroupsOptions<Item, Result>) {
+    this.options = options
+  }
+
+  call(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ item, resolve, reject })
+      if (this.isRunning) return
+      this.isRunning = true
+      // Calls of the same turn of the event loop go together.
+      setImmediate(() => void this.runAll())
+    })
+  }
+
+  private async runAll(): Promise<void> {
+    while (this.waiting.length > 0) await this.runGroup(this.takeGroup())
+    this.isRunning = false
+  }
+
+  private takeGroup(): readonly Call<Item, Result>[] {
+    const { weigh = () => 1, weightMax } = this.options
+    let weight = 0
+    let taken = 0
+    for (const { item } of this.waiting) {
+      weight += weigh(item)
+      if (taken > 0 && weight > weightMax) break
+      taken++
+    }
+    return this.waiting.splice(0, taken)
+  }
+
+  /** Never rejects. */
+  private async runGroup(calls: readonly Call<Item, Result>[]): Promise<void> {
+    const { run, deadlineMs } = this.options
+    const overdue = Promise.withResolvers<never>()
+    const timer = setTimeout(() => {
+      overdue.reject(new AppError('unavailable', 'the database does not answer, try again later'))
+    }, deadlineMs)
+    try {
+      const results = await Promise.race([run(calls.map(({ item }) => item)), overdue.promise])
+      for (const [at, { resolve }] of calls.entries()) resolve(results[at] as Result)
+    } catch (error) {
+      for (const { reject } of calls) reject(error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
