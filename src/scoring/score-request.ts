@@ -51,6 +51,8 @@ export function readScoreRequest(call: ScoreCall): SingleRequest {
 
 /** Facts in the URL of a score. */
 export interface ScoreUrl {
+  /** Path and query, as they were sent. */
+  readonly url: string
   readonly slug: string
   /** Null for an answer without reasons. */
   readonly reasons: ReasonsWanted | null
@@ -63,7 +65,7 @@ export function readScoreUrl(url: string): ScoreUrl | null {
   if (slug === undefined) return null
   const count = parts?.[2]
   const reasons = count === undefined ? null : reasonsWanted(Number(count), parts?.[3])
-  return { slug, reasons }
+  return { url, slug, reasons }
 }
 
 /** Tells whether a header names JSON in the usual form; Fastify accepts more forms. */

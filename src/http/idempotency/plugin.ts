@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type {
   FastifyReply,
   FastifyRequest,
@@ -10,13 +9,15 @@ import fastifyPlugin from 'fastify-plugin'
 import { AppError } from '../../errors.ts'
 import type { Caller, IdempotencyClaim } from '../access/caller.ts'
 import { provenCaller } from '../access/request-caller.ts'
-import type { KeptAnswer } from './sealer.ts'
-import type { IdempotencyService } from './service.ts'
+import { computeDigest, type KeptAnswer } from './sealer.ts'
+import { type IdempotencyService, isIdempotencyKey, NOT_KEPT_HEADER } from './service.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Null for a request without an `Idempotency-Key`, and on a route that takes none. */
     keyed: Keyed | null
+    /** The first answer to its key, if that was found before Fastify got the request. */
+    answered: KeptAnswer | null
     /**
      * On a route whose body is streamed: claims the key of the request when the body was received.
      *
@@ -60,7 +61,6 @@ interface IdempotencyPluginOptions {
 }
 
 const HEADER = 'idempotency-key'
-const PRINTABLE = /^[ -~]{1,255}$/
 
 /**
  * Executes requests with an `Idempotency-Key` once, on the routes that declare
@@ -73,6 +73,7 @@ const PRINTABLE = /^[ -~]{1,255}$/
 export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
   async (app, { idempotency, auditLog }) => {
     app.decorateRequest('keyed', null)
+    app.decorateRequest('answered', null)
     app.decorateRequest('claimStreamed', null)
 
     app.addHook('onRoute', (route) => {
@@ -111,7 +112,10 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
       const caller = provenCaller(request)
       const { method = '', url = '' } = request.raw
       const { bodyDigest } = keyed
-      const begun = await idempotency.begin({ caller, method, url, key, bodyDigest })
+      const begun =
+        request.answered === null
+          ? await idempotency.begin({ caller, method, url, key, bodyDigest })
+          : ({ kind: 'answered', answer: request.answered } as const)
       if (begun.kind === 'answered') {
         keyed.state = 'settled'
         await noteSecret(request, caller, begun.answer)
@@ -144,7 +148,7 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
       }
       keyed.state = 'settled'
       const isSuccess = reply.statusCode >= 200 && reply.statusCode < 300
-      const sayNotKept = () => void reply.header('idempotency-kept', 'false')
+      const sayNotKept = () => void reply.header(NOT_KEPT_HEADER, 'false')
       if (keyed.claim === null) {
         if (isSuccess) sayNotKept()
         done(null, payload)
@@ -184,7 +188,7 @@ function makeKey({ raw }: FastifyRequest): string {
   const isKey = (_text: string, at: number) =>
     at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === HEADER
   const [key = '', ...others] = rawHeaders.filter(isKey)
-  if (others.length === 0 && PRINTABLE.test(key)) return key
+  if (others.length === 0 && isIdempotencyKey(key)) return key
   const message = 'send one Idempotency-Key of 1 to 255 printable ASCII characters'
   throw new AppError('invalid_request', message)
 }
@@ -213,10 +217,6 @@ function answerAgain(reply: FastifyReply, answer: KeptAnswer): void {
 
 function formatText(header: ReturnType<FastifyReply['getHeader']>): string | null {
   return typeof header === 'string' ? header : null
-}
-
-function computeDigest(bytes: Uint8Array | string): Uint8Array {
-  return createHash('sha256').update(bytes).digest()
 }
 
 function toList<T>(hooks: T | T[] | undefined): T[] {

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import { derive, Sealer } from '../../platform/sealer.ts'
 import type { Caller } from '../access/caller.ts'
 
@@ -19,6 +19,11 @@ export interface KeyScope {
   /** Path and query, as they were sent. */
   readonly url: string
   readonly key: string
+}
+
+/** SHA-256 of a body. */
+export function computeDigest(bytes: Uint8Array | string): Uint8Array {
+  return hash('sha256', bytes, 'buffer')
 }
 
 const KEY_BYTES = 32

@@ -18,6 +18,11 @@ export interface KeyedRequest {
   readonly bodyDigest: Uint8Array
 }
 
+/** Tells whether a text may be an `Idempotency-Key`: 1 to 255 printable ASCII characters. */
+export function isIdempotencyKey(text: string): boolean {
+  return PRINTABLE.test(text)
+}
+
 /** A claim of one hash of a key. */
 export type HashClaim = Omit<IdempotencyClaim, 'otherKeyHash'>
 
@@ -56,6 +61,9 @@ interface IdempotencyOptions {
   readonly onFailure: (error: unknown) => void
 }
 
+/** With the value `false` on an answer that will not be given again. */
+export const NOT_KEPT_HEADER = 'idempotency-kept'
+const PRINTABLE = /^[ -~]{1,255}$/
 /** A claim whose process has died ends after this time. */
 export const CLAIM_MS = 30_000
 /** An answer is given again for a day. */

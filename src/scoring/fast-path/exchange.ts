@@ -6,6 +6,8 @@ export interface ScoreHeaders {
   readonly requestId: string
   readonly quota: number
   readonly remaining: number
+  /** True if it came with an `Idempotency-Key` and will not be given again. */
+  readonly isNotKept: boolean
 }
 
 /** One request to score and the way to answer it, however its bytes came. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { KeyCaller } from '../../http/access/caller.ts'
 import type { KeyLookup } from '../../http/access/request-caller.ts'
+import type { KeptAnswer } from '../../http/idempotency/sealer.ts'
 import type { RequestSpan } from '../../platform/tracing/request-span.ts'
 import type { QuotaDecision } from '../../rate-limit/caller-quota.ts'
 import { isSameHead, type ScoreHead } from './score-head.ts'
@@ -24,6 +25,8 @@ export interface Fallback {
   readonly body: Buffer | null
   /** Why the request is refused; null if nothing speaks against it so far. */
   readonly failure: Error | null
+  /** The first answer to its `Idempotency-Key`; null if none was found. */
+  readonly answered: KeptAnswer | null
   /** Null if the request does not become a span. */
   readonly span: RequestSpan | null
 }

@@ -1,9 +1,18 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import { type KeyCaller, mayScore, PROOF_LIFE_MS } from '../../http/access/caller.ts'
+import {
+  type IdempotencyClaim,
+  type KeyCaller,
+  mayScore,
+  PROOF_LIFE_MS,
+} from '../../http/access/caller.ts'
+import { computeDigest } from '../../http/idempotency/sealer.ts'
+import type { IdempotencyService } from '../../http/idempotency/service.ts'
 import type { LoadShedder } from '../../http/overload/load-shedder.ts'
+import { JSON_TYPE } from '../../http/reply.ts'
 import type { RequestObserver } from '../../http/request-observer.ts'
 import type { KeyService } from '../../identity/keys/service.ts'
+import type { OnOutcome } from '../../log/score-log.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/ids/ids.ts'
 import { parseApplicants } from '../../platform/json.ts'
@@ -28,6 +37,7 @@ interface FastPathOptions {
   readonly keys: KeyService
   readonly quota: CallerQuota
   readonly scoring: ScoringService
+  readonly idempotency: Pick<IdempotencyService, 'begin' | 'keep' | 'release'>
   readonly shedder: LoadShedder
   readonly observer: RequestObserver
   /** Null: no request becomes a span. */
@@ -53,6 +63,13 @@ interface Arrival {
 /** An arrival whose caller is proven and may score. */
 interface Scoring extends Arrival {
   readonly caller: KeyCaller
+}
+
+/** The body of a request with an `Idempotency-Key`, as it came and as it was read. */
+interface KeyedBody {
+  readonly key: string
+  readonly bytes: Buffer
+  readonly body: ScoreBody
 }
 
 /**
@@ -164,12 +181,75 @@ export class FastPath {
   }
 
   private takeBody(scoring: Scoring, quotaDecision: QuotaDecision, bytes: Buffer): void {
-    const body = bytes.length === scoring.exchange.head.bodyBytes ? readScoreBody(bytes) : null
-    if (body !== null) this.score(scoring, quotaDecision, body)
-    else this.fallBack(scoring, { caller: scoring.caller, quotaDecision, body: bytes })
+    const { caller, exchange } = scoring
+    const { bodyBytes, idempotencyKey: key } = exchange.head
+    const body = bytes.length === bodyBytes ? readScoreBody(bytes) : null
+    if (body === null) this.fallBack(scoring, { caller, quotaDecision, body: bytes })
+    else if (key !== null) void this.scoreOnce(scoring, quotaDecision, { key, bytes, body })
+    else {
+      this.score(scoring, body, (outcome) => {
+        if (outcome instanceof Error) {
+          this.fallBack(scoring, { caller, quotaDecision, failure: outcome })
+        } else this.answer(scoring, quotaDecision, outcome)
+      })
+    }
   }
 
-  private score(scoring: Scoring, quotaDecision: QuotaDecision, body: ScoreBody): void {
+  /**
+   * Scores a request with an `Idempotency-Key`, once its key is claimed. Fastify sends the first
+   * answer again, and refuses.
+   */
+  private async scoreOnce(
+    scoring: Scoring,
+    quotaDecision: QuotaDecision,
+    { key, bytes, body }: KeyedBody,
+  ): Promise<void> {
+    const { caller, exchange } = scoring
+    const { idempotency, shedder } = this.options
+    const known = { caller, quotaDecision }
+    try {
+      const { url } = exchange.head
+      const bodyDigest = computeDigest(bytes)
+      const begun = await idempotency.begin({ caller, method: 'POST', url, key, bodyDigest })
+      if (begun.kind === 'answered') {
+        this.fallBack(scoring, { ...known, body: bytes, answered: begun.answer })
+        return
+      }
+      const claim = begun.kind === 'claimed' ? begun.claim : null
+      if (shedder.loop.hasTimeForScore() && this.isProven(scoring)) {
+        this.score(scoring, body, (outcome) => {
+          void this.settle(scoring, quotaDecision, claim, outcome)
+        })
+        return
+      }
+      if (claim !== null) await idempotency.release(claim)
+      this.fallBack(scoring, { ...known, body: bytes })
+    } catch (failure) {
+      this.fallBack(scoring, { ...known, failure: failure as Error })
+    }
+  }
+
+  /** Keeps the answer of a request with an `Idempotency-Key` before it is sent. */
+  private async settle(
+    scoring: Scoring,
+    quotaDecision: QuotaDecision,
+    claim: IdempotencyClaim | null,
+    outcome: string | Error,
+  ): Promise<void> {
+    const { caller, requestId } = scoring
+    const { idempotency } = this.options
+    if (outcome instanceof Error) {
+      if (claim !== null) await idempotency.release(claim)
+      this.fallBack(scoring, { caller, quotaDecision, failure: outcome })
+      return
+    }
+    const body = Buffer.from(outcome)
+    const answer = { status: 200, contentType: JSON_TYPE, cacheControl: null, requestId, body }
+    const isKept = claim !== null && (await idempotency.keep(claim, caller.teamId, answer))
+    this.answer(scoring, quotaDecision, outcome, !isKept)
+  }
+
+  private score(scoring: Scoring, body: ScoreBody, onOutcome: OnOutcome<string>): void {
     const { caller, requestId, receivedAtMs, exchange, span } = scoring
     const { slug, reasons, routingKey, reference } = exchange.head
     const scoreRequest = readScoreRequest({
@@ -182,21 +262,23 @@ export class FastPath {
       reasons,
       span,
     })
-    const fail = (failure: Error) => this.fallBack(scoring, { caller, quotaDecision, failure })
     try {
-      this.options.scoring.score(caller, scoreRequest, (outcome) => {
-        if (outcome instanceof Error) fail(outcome)
-        else this.answer(scoring, quotaDecision, outcome)
-      })
+      this.options.scoring.score(caller, scoreRequest, onOutcome)
     } catch (error) {
-      fail(error as Error)
+      onOutcome(error as Error)
     }
   }
 
-  private answer(scoring: Scoring, { remaining }: QuotaDecision, text: string): void {
+  private answer(
+    scoring: Scoring,
+    { remaining }: QuotaDecision,
+    text: string,
+    isNotKept = false,
+  ): void {
     const { exchange, requestId, receivedAtMs, caller, span } = scoring
     const { quota, observer } = this.options
-    exchange.answer({ requestId, quota: quota.findQuota(caller), remaining }, text)
+    const headers = { requestId, quota: quota.findQuota(caller), remaining, isNotKept }
+    exchange.answer(headers, text)
     observer.observe({
       requestId,
       operation: SCORE_OPERATION,
@@ -226,6 +308,7 @@ export class FastPath {
       quotaDecision: null,
       body: null,
       failure: null,
+      answered: null,
       ...known,
     })
   }

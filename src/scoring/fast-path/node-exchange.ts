@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { NOT_KEPT_HEADER } from '../../http/idempotency/service.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
 import { quotaHeaders } from '../../rate-limit/caller-quota.ts'
 import type { Exchange, ScoreHeaders } from './exchange.ts'
@@ -44,7 +45,8 @@ export class NodeExchange implements Exchange {
     request.once('error', onBody)
   }
 
-  answer({ requestId, quota, remaining }: ScoreHeaders, text: string): void {
+  answer({ requestId, quota, remaining, isNotKept }: ScoreHeaders, text: string): void {
+    if (isNotKept) this.response.setHeader(NOT_KEPT_HEADER, 'false')
     this.response.writeHead(200, {
       'x-request-id': requestId,
       ...quotaHeaders(quota, remaining),

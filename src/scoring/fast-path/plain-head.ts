@@ -1,3 +1,4 @@
+import { isIdempotencyKey } from '../../http/idempotency/service.ts'
 import { maxHeaderSize } from '../../platform/node-http.ts'
 import { readTraceparent } from '../../platform/tracing/traceparent.ts'
 import { isReference, readScoreUrl } from '../score-request.ts'
@@ -36,6 +37,10 @@ const LEFT_TO_NODE: ReadonlySet<string> = new Set([
 const VARYING = {
   bodyBytes: { header: 'content-length', counts: (value) => PLAIN_LENGTH.test(value) },
   reference: { header: 'x-reference-id', counts: isReference },
+  idempotencyKey: {
+    header: 'idempotency-key',
+    counts: (value) => PLAIN_VALUE.test(value) && isIdempotencyKey(value),
+  },
   routingKey: { header: 'x-routing-key', counts: (value) => PLAIN_VALUE.test(value) },
   traceparent: { header: 'traceparent', counts: (value) => readTraceparent(value) !== null },
 } as const satisfies Readonly<

@@ -16,6 +16,7 @@ export const resumePlugin = fastifyPlugin(
         request.keyLookup = fallback.keyLookup
         request.refusal = fallback.failure
         request.quotaDecision = fallback.quotaDecision
+        request.answered = fallback.answered
         request.span = fallback.span
       }
       done()

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { NOT_KEPT_HEADER } from '../../http/idempotency/service.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Exchange, ScoreHeaders } from './exchange.ts'
@@ -28,6 +29,7 @@ interface ConnectionOptions {
 
 /** Node gets a body that is not complete after this time, and has time-outs of its own for it. */
 const BODY_WAIT_MS = 100
+const NOT_KEPT_LINE = `${NOT_KEPT_HEADER}: false\r\n`
 /** A longer head is not remembered for the next request. */
 const REMEMBERED_HEAD_BYTES_MAX = 1_024
 
@@ -266,11 +268,11 @@ class SocketExchange implements Exchange {
     throw new Error('a request is taken when its body is complete')
   }
 
-  answer({ requestId, quota, remaining }: ScoreHeaders, text: string): void {
+  answer({ requestId, quota, remaining, isNotKept }: ScoreHeaders, text: string): void {
     const bytes = Buffer.byteLength(text)
     const head =
       `HTTP/1.1 200 OK\r\nx-request-id: ${requestId}\r\nx-ratelimit-limit: ${quota}\r\n` +
-      `x-ratelimit-remaining: ${remaining}\r\ncontent-type: ${JSON_TYPE}\r\n` +
+      `x-ratelimit-remaining: ${remaining}\r\n${isNotKept ? NOT_KEPT_LINE : ''}content-type: ${JSON_TYPE}\r\n` +
       `content-length: ${bytes}\r\nDate: ${httpDate()}\r\nConnection: keep-alive\r\n` +
       `Keep-Alive: ${this.connection.keepAlive}\r\n\r\n`
     this.connection.answer(this, head + text, head.length + bytes)

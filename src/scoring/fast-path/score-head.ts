@@ -1,17 +1,15 @@
 import { BEARER_PREFIX } from '../../http/access/bearer.ts'
+import { isIdempotencyKey } from '../../http/idempotency/service.ts'
 import { readTraceparent } from '../../platform/tracing/traceparent.ts'
-import type { ReasonsWanted } from '../reason-texts.ts'
 import { isReference, isUsualJson, readRoutingKey, type ScoreUrl } from '../score-request.ts'
 
 /** The fields of a request's head that a score needs. */
-export interface ScoreHead {
-  readonly slug: string
-  /** Null for an answer without reasons. */
-  readonly reasons: ReasonsWanted | null
+export interface ScoreHead extends ScoreUrl {
   readonly keySecret: string
   readonly bodyBytes: number
   readonly routingKey: string | undefined
   readonly reference: string | null
+  readonly idempotencyKey: string | null
   /** The valid header `traceparent`; null for none. */
   readonly traceparent: string | null
 }
@@ -23,7 +21,7 @@ export interface ScoreHead {
  * @returns null for an unusual request, which is Fastify's to answer or refuse
  */
 export function readScoreHead(
-  { slug, reasons }: ScoreUrl,
+  asked: ScoreUrl,
   rawHeaders: readonly string[],
   bodyBytesMax: number,
 ): ScoreHead | null {
@@ -32,6 +30,7 @@ export function readScoreHead(
   let length: string | undefined
   let routingKey: string | undefined
   let reference: string | null = null
+  let idempotencyKey: string | null = null
   let traceparent: string | undefined
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -56,9 +55,11 @@ export function readScoreHead(
         if (routingKey !== undefined) return null
         routingKey = value
         break
-      // Such a score waits for the database in any case.
       case 'idempotency-key':
-        return null
+        // Fastify refuses two, and one of another form.
+        if (idempotencyKey !== null || !isIdempotencyKey(value)) return null
+        idempotencyKey = value
+        break
       case 'x-reference-id':
         // Fastify refuses two, and one of another form.
         if (reference !== null || !isReference(value)) return null
@@ -82,25 +83,24 @@ export function readScoreHead(
   if (!isUsualJson(type)) return null
   const keySecret = authorization.slice(BEARER_PREFIX.length)
   return {
-    slug,
-    reasons,
+    ...asked,
     keySecret,
     bodyBytes,
     routingKey: readRoutingKey(routingKey),
     reference,
+    idempotencyKey,
     traceparent: readTraceparent(traceparent),
   }
 }
 
 export function isSameHead(one: ScoreHead, other: ScoreHead): boolean {
   return (
-    one.slug === other.slug &&
-    one.reasons?.max === other.reasons?.max &&
-    one.reasons?.lang === other.reasons?.lang &&
+    one.url === other.url &&
     one.keySecret === other.keySecret &&
     one.bodyBytes === other.bodyBytes &&
     one.routingKey === other.routingKey &&
     one.reference === other.reference &&
+    one.idempotencyKey === other.idempotencyKey &&
     one.traceparent === other.traceparent
   )
 }

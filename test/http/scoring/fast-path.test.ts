@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { hostileBody } from '../../support/cards/hostile-bodies.ts'
 import { findOutcome } from '../../support/expect/answers.ts'
+import { newKey } from '../../support/scenarios/idempotency.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
@@ -99,6 +100,7 @@ describe.each(backends)('on $name', (backend) => {
     ],
     ['a routing key', { headers: { 'x-routing-key': 'applicant 7' }, body: '{}' }],
     ['an empty routing key', { headers: { 'x-routing-key': '' }, body: '{}' }],
+    ['an Idempotency-Key', { headers: { 'idempotency-key': newKey() }, body: '{}' }],
     ['a reference', { headers: { 'x-reference-id': 'loan-7' }, body: '{}' }],
     ['headers in capitals', { headers: { 'X-ROUTING-KEY': 'A' }, body: '{}' }],
     ['64 KiB', { body: `{"a":"${'x'.repeat(64 * 1024 - 8)}"}` }],
@@ -161,6 +163,11 @@ describe.each(backends)('on $name', (backend) => {
       `the reference ${reference}`,
       '400 invalid_request',
       { headers: { 'x-reference-id': reference }, body: '{}' },
+    ]),
+    ...['', 'x'.repeat(256), ['a', 'b']].map((sent): [string, string, Sent] => [
+      `the Idempotency-Key ${sent}`,
+      '400 invalid_request',
+      { headers: { 'idempotency-key': sent }, body: '{}' },
     ]),
     // The first of two headers counts, even if it is empty.
     ['two keys', '401 invalid_api_key', { headers: { authorization: ['', 'key'] }, body: '{}' }],

@@ -3,8 +3,9 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
+import { newKey, spyOnStore } from '../../support/scenarios/idempotency.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
@@ -74,6 +75,30 @@ describe('over a connection', () => {
       expect(text).toContain('"contributions":{"income":20,"job":7}')
     }
     expect(await exchange([...request], 1)).toContain('"contributions":{"income":20,"job":7}')
+  })
+
+  test('a score with an Idempotency-Key is answered, given again, and says if it is not kept', async () => {
+    const withKey = (sent: string, body: string) =>
+      readRequest(body).replace('\r\n\r\n', `\r\nidempotency-key: ${sent}\r\n\r\n`)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const facts = (text: string) => ({
+      requestId: /"request_id":"(\w+)"/.exec(text)?.[1],
+      isReplay: /^idempotent-replayed: true\r$/m.test(text),
+      isNotKept: /^idempotency-kept: false\r$/m.test(text),
+    })
+    const sent = newKey()
+    // Fastify looks up a key that is not cached.
+    await exchange([readRequest('{}')], 1)
+    const first = facts(await exchange([withKey(sent, '{"income":1}')], 1))
+    expect(first).toMatchObject({ isReplay: false, isNotKept: false })
+    const again = facts(await exchange([withKey(sent, '{"income":1}')], 1))
+    expect(again).toEqual({ ...first, isReplay: true })
+
+    spyOnStore('keep').mockImplementation(async () => {
+      throw new Error('the database is away')
+    })
+    const other = facts(await exchange([withKey(newKey(), '{"income":1}')], 1))
+    expect(other).toMatchObject({ isReplay: false, isNotKept: true })
   })
 
   // The fast path answers some, and Fastify, which takes longer, the others.

@@ -13,10 +13,11 @@ interface Head {
   readonly isTraceLast: boolean
   readonly references: readonly string[]
   readonly routingKeys: readonly string[]
+  readonly keys: readonly string[]
 }
 
 function toBytes(head: Head): Buffer {
-  const { traceparents, bodyBytes, isTraceLast, references, routingKeys } = head
+  const { traceparents, bodyBytes, isTraceLast, references, routingKeys, keys } = head
   const traces = traceparents.map((one) => `traceparent: ${one}`)
   const length = `content-length: ${bodyBytes}`
   const lines = [
@@ -26,6 +27,7 @@ function toBytes(head: Head): Buffer {
     ...(isTraceLast ? [length, ...traces] : [...traces, length]),
     'content-type: application/json',
     ...routingKeys.map((one) => `x-routing-key: ${one}`),
+    ...keys.map((one) => `idempotency-key: ${one}`),
     ...references.map((one) => `X-Reference-Id:${one}`),
     'accept: */*',
   ]
@@ -38,6 +40,7 @@ const USUAL: Head = {
   isTraceLast: false,
   references: ['loan-7'],
   routingKeys: ['applicant 7'],
+  keys: ['loan 7, first try'],
 }
 
 function read(head: Head): PlainHead {
@@ -64,6 +67,7 @@ const anyHead: fc.Arbitrary<Head> = fc.record({
   isTraceLast: fc.boolean(),
   references: fc.array(value, { maxLength: 2 }),
   routingKeys: fc.array(value, { maxLength: 2 }),
+  keys: fc.array(value, { maxLength: 2 }),
 })
 
 // What a connection remembers must never decide what a request says.
@@ -95,16 +99,18 @@ describe.each([false, true])('with the trace after Content-Length: %s', (isTrace
     expect(first.score.traceparent).toBe(ONE)
   })
 
-  test('a further request with another reference and routing key, of any length, is recognised', () => {
+  test('a further request with another reference, routing key and Idempotency-Key, of any length, is recognised', () => {
     const first = read(usual)
-    for (const [reference, routingKey] of [
-      ['loan-8', 'applicant 8'],
-      ['1', 'x'.repeat(300)],
-      ['!'.repeat(128), '~'],
+    for (const [reference, routingKey, idempotencyKey] of [
+      ['loan-8', 'applicant 8', 'loan 8'],
+      ['1', 'x'.repeat(300), 'x'.repeat(255)],
+      ['!'.repeat(128), '~', '~'],
     ] as const) {
-      const other = { ...usual, references: [reference], routingKeys: [routingKey] }
+      const keys = [idempotencyKey]
+      const other = { ...usual, references: [reference], routingKeys: [routingKey], keys }
       const next = first.next(toBytes({ ...other, bodyBytes: '77' }), BODY_BYTES_MAX)
-      expect(next?.score).toEqual({ ...first.score, reference, routingKey, bodyBytes: 77 })
+      const score = { ...first.score, reference, routingKey, idempotencyKey, bodyBytes: 77 }
+      expect(next?.score).toEqual(score)
       expect(next?.bytes).toBe(toBytes({ ...other, bodyBytes: '77' }).length - 2)
     }
     expect(first.score.reference).toBe('loan-7')

@@ -107,6 +107,7 @@ function fastServer(reading: Reading): Server {
           quotaDecision: null,
           body: bytes,
           failure: null,
+          answered: null,
           span: null,
         })
         return
@@ -114,7 +115,10 @@ function fastServer(reading: Reading): Server {
       reading.answered++
       const facts = readFacts(`/v1/score/${head.slug}`, bytes)
       seen.push(facts)
-      exchange.answer({ requestId: 'req', quota: QUOTA, remaining: 1 }, formatText(facts))
+      exchange.answer(
+        { requestId: 'req', quota: QUOTA, remaining: 1, isNotKept: false },
+        formatText(facts),
+      )
     }
     if (isLate(bytes)) setImmediate(finish)
     else finish()
@@ -270,7 +274,7 @@ describe('a connection', () => {
     readScoresFrom(server, { bodyBytesMax: BODY_BYTES_MAX, clock: systemClock, take })
     const socket = new MemorySocket()
     server.emit('connection', socket)
-    const answer = { requestId: 'req', quota: QUOTA, remaining: 1 }
+    const answer = { requestId: 'req', quota: QUOTA, remaining: 1, isNotKept: false }
     socket.push(usual)
     await turn()
     exchanges[0]?.answer(answer, '"first"')
