@@ -7,6 +7,8 @@ export interface LoadRequest {
   readonly body: string
   readonly keySecret: string
   readonly traceparent?: string
+  /** True if each one that is sent has an `Idempotency-Key` of its own. */
+  readonly isKeyed?: boolean
 }
 
 interface LoadOptions {
@@ -51,6 +53,9 @@ export async function load(
   }
 }
 
+/** With `idReplacement` autocannon puts another text there in each request. */
+export const NEW_KEY = { 'idempotency-key': '[<id>]' } as const
+
 type Sent = Pick<Load, 'requests' | 'seconds' | 'p50Ms' | 'p99Ms' | 'loaderCpuMs'>
 
 async function send(
@@ -59,7 +64,7 @@ async function send(
   { connections, seconds, rate }: LoadOptions,
 ): Promise<Sent> {
   const started = process.cpuUsage()
-  const messages = requests.map(({ path, body, keySecret, traceparent }) => ({
+  const messages = requests.map(({ path, body, keySecret, traceparent, isKeyed }) => ({
     method: 'POST' as const,
     path,
     body,
@@ -67,6 +72,7 @@ async function send(
       'content-type': 'application/json',
       authorization: `Bearer ${keySecret}`,
       ...(traceparent !== undefined && { traceparent }),
+      ...(isKeyed === true && NEW_KEY),
     },
   }))
   let connected = 0
@@ -84,6 +90,7 @@ async function send(
     connections,
     duration: seconds,
     sampleInt: 250,
+    idReplacement: requests.some(({ isKeyed }) => isKeyed),
     ...(rate !== undefined && { overallRate: rate }),
     requests: messages.slice(0, 1),
     setupClient: (client) => client.setRequests(listRequests(connected++)),

@@ -15,6 +15,7 @@ export const COMPARED = {
 /** Run when named, with the same options. */
 const FURTHER = {
   reasons: 'a score and a batch with their reasons, against the same without',
+  idempotency: 'a score with an Idempotency-Key, against one without',
   stats: 'a look at the stats of a short log, against one of a long log',
   mixed: 'single scores beside batches, with threads for the batches and without',
   console: 'scoring while pages of the console are open, against none',

@@ -21,6 +21,7 @@ import { startPostgres, startRedis } from '../lib/backends.ts'
 import { CARD, makeApplicants, makeSpec } from '../lib/card.ts'
 import { type Costs, costsSoFar, difference } from '../lib/costs.ts'
 import { deployed, Fleet } from '../lib/fleet.ts'
+import { NEW_KEY } from '../lib/load.ts'
 import { storeResult } from '../lib/results.ts'
 
 const { values } = parseArgs({
@@ -49,7 +50,8 @@ interface Round {
   readonly costs: Costs
 }
 
-type LoadName = 'single' | 'batch'
+const LOADS = ['single', 'keyed', 'batch'] as const
+type LoadName = (typeof LOADS)[number]
 
 /** Requests that take turns. */
 interface Load {
@@ -57,11 +59,12 @@ interface Load {
   readonly token: string
   readonly bodies: readonly string[]
   readonly connections: number
+  readonly isKeyed?: boolean
 }
 
 function readBodies(load: LoadName): string[] {
   const applicants = makeApplicants(CARD, APPLICANTS)
-  if (load === 'single') return applicants.map((applicant) => JSON.stringify(applicant))
+  if (load !== 'batch') return applicants.map((applicant) => JSON.stringify(applicant))
   return Array.from({ length: APPLICANTS / BATCH_RECORDS }, (_, batch) => {
     const from = batch * BATCH_RECORDS
     const records = applicants
@@ -71,8 +74,12 @@ function readBodies(load: LoadName): string[] {
   })
 }
 
-async function send({ url, token, bodies, connections }: Load, duration: number) {
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+async function send({ url, token, bodies, connections, isKeyed = false }: Load, duration: number) {
+  const headers = {
+    'content-type': 'application/json',
+    authorization: `Bearer ${token}`,
+    ...(isKeyed && NEW_KEY),
+  }
   let next = 0
   const setupClient = (client: autocannon.Client) => {
     // Each connection has applicants of its own, as far as there are enough.
@@ -80,7 +87,13 @@ async function send({ url, token, bodies, connections }: Load, duration: number)
     const own = Array.from({ length: share }, () => bodies[next++ % bodies.length] ?? '')
     client.setRequests(own.map((body) => ({ method: 'POST', body, headers })))
   }
-  const result = await autocannon({ url, connections, duration, setupClient })
+  const result = await autocannon({
+    url,
+    connections,
+    duration,
+    setupClient,
+    idReplacement: isKeyed,
+  })
   if (result.non2xx > 0 || result.errors > 0) {
     throw new Error(`void: ${result.non2xx} refused, ${result.errors} failed`)
   }
@@ -119,12 +132,14 @@ async function playRound(workers: number): Promise<Record<LoadName, Round>> {
         const { p50: p50Ms, p99: p99Ms } = latency
         return { requests: requests.total, tookMs: 1_000 * duration, p50Ms, p99Ms, costs }
       }
+      const singles = {
+        ...target,
+        bodies: readBodies('single'),
+        connections: Number(values.connections),
+      }
       return {
-        single: await play({
-          ...target,
-          bodies: readBodies('single'),
-          connections: Number(values.connections),
-        }),
+        single: await play(singles),
+        keyed: await play({ ...singles, isKeyed: true }),
         batch: await play({
           ...target,
           url: `${target.url}/batch`,
@@ -176,7 +191,7 @@ console.log(
     'processor time, commands and bytes for each score, or record of a batch of 1,000',
 )
 const table: Record<string, unknown> = {}
-for (const load of ['single', 'batch'] as const) {
+for (const load of LOADS) {
   for (const [workers, rounds] of all) {
     const name = `${load}, ${workers} ${workers === 1 ? 'worker' : 'workers'}`
     const records = load === 'batch' ? BATCH_RECORDS : 1
@@ -188,7 +203,6 @@ for (const load of ['single', 'batch'] as const) {
 }
 console.table(table)
 
-const loads = ['single', 'batch'] as const
 storeResult(
   'capacity',
   {
@@ -198,7 +212,7 @@ storeResult(
     seconds,
     warmUpSec: WARM_UP_SEC,
   },
-  loads.map((load) => ({
+  LOADS.map((load) => ({
     name: load,
     measured: [...all].map(([workers, rounds]) => ({
       name: workers === 1 ? '1 worker' : `${workers} workers`,
