@@ -1,4 +1,4 @@
-import { createHmac, hash } from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import { derive, Sealer } from '../../platform/sealer.ts'
 import type { Caller } from '../access/caller.ts'
 
@@ -38,11 +38,12 @@ const HEAD_BYTES_LENGTH = 4
  * nothing can be read.
  */
 export class AnswerSealer {
-  private readonly hashingKey: Buffer
+  private readonly hashingKey: KeyObject
   private readonly sealer: Sealer
 
   constructor(secret: string | Buffer) {
-    this.hashingKey = derive(secret, '', 'scoreline idempotency hashes', KEY_BYTES)
+    const bytes = derive(secret, '', 'scoreline idempotency hashes', KEY_BYTES)
+    this.hashingKey = createSecretKey(bytes)
     this.sealer = new Sealer(secret, 'scoreline idempotency answers')
   }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { AnswerSealer, type KeyScope } from '../../../../src/http/idempotency/sealer.ts'
+import { Sealer } from '../../../../src/platform/sealer.ts'
 
 const sealer = new AnswerSealer('secret of the tests, long enough')
 const other = new AnswerSealer('another secret of the tests, too')
@@ -50,10 +51,18 @@ test('an answer opens only where it was sealed, and with the secret that it was 
   expect(() => other.open(place, sealed)).toThrow()
 })
 
-test('two answers never share a key', () => {
+test('two answers never share a key and an initial value', () => {
   const sealed = [sealer.seal(place, answer), sealer.seal(place, answer)]
   expect(sealed[0]?.equals(sealed[1] ?? Buffer.alloc(0))).toBe(false)
-  expect(sealed[0]?.subarray(1, 17)).not.toEqual(sealed[1]?.subarray(1, 17))
+  expect(sealed[0]?.subarray(17, 29)).not.toEqual(sealed[1]?.subarray(17, 29))
+  const elsewhere = new AnswerSealer('secret of the tests, long enough').seal(place, answer)
+  expect(sealed[0]?.subarray(1, 17)).not.toEqual(elsewhere.subarray(1, 17))
+})
+
+test('what was sealed in the first form opens', () => {
+  const first = 'AaslEXPUvQGfG0d5yi3Em+EOmTkrMbCvD55k2YeLdcDXPqSJzj2P'
+  const text = new Sealer('secret of the tests, long enough', 'purpose')
+  expect(text.open('use', Buffer.from(first, 'base64')).toString()).toBe('a text')
 })
 
 // Without a key of their own, hashes of keys and bodies could be found by trying.
