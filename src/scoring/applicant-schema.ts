@@ -1,4 +1,12 @@
-import { type FeatureRule, listRules, ModelScore, scoreApplicant, textIn } from '../engine/index.ts'
+import {
+  type FeatureRule,
+  listRules,
+  ModelScore,
+  nextDown,
+  nextUp,
+  scoreApplicant,
+  textIn,
+} from '../engine/index.ts'
 import { listModels } from './model-cache.ts'
 import type { ServingDeployment } from './serving.ts'
 
@@ -79,14 +87,15 @@ function makeProperty({ rules, label }: Known, isAsked: boolean): object {
 /** Finite bounds of the bins, ascending. */
 function bounds(rules: readonly FeatureRule[]): number[] {
   const ends = rules.flatMap(({ intervals }) => intervals.flatMap(({ low, high }) => [low, high]))
-  // An open bound is the neighbour of the double that the specification names.
-  const finite = ends.filter(Number.isFinite).sort((one, other) => one - other)
-  const distinct = finite.filter((end, at) => at === 0 || !isNeighbour(finite[at - 1] ?? 0, end))
-  return distinct.slice(0, EXAMPLES_MAX)
+  const named = new Set(ends.filter(Number.isFinite).map(nameBound))
+  return [...named].sort((one, other) => one - other).slice(0, EXAMPLES_MAX)
 }
 
-function isNeighbour(low: number, high: number): boolean {
-  return high - low <= Math.abs(high) * Number.EPSILON || high - low <= Number.MIN_VALUE
+/** The bound as the specification names it: an open one is kept as the neighbouring double. */
+function nameBound(end: number): number {
+  const near = [end, nextDown(end), nextUp(end)].filter(Number.isFinite)
+  const length = Math.min(...near.map((one) => String(one).length))
+  return near.find((one) => String(one).length === length) ?? end
 }
 
 function categories(rules: readonly FeatureRule[]): string[] {

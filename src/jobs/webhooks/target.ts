@@ -27,7 +27,11 @@ export function targetRules(allowedNetworks: readonly string[]): TargetRules {
     const url = URL.parse(text)
     if (url === null) throw invalid('is not a valid URL, such as https://risk.example.com/events')
     const isPlain = url.protocol === 'http:' && allowedNetworks.length > 0
-    if (url.protocol !== 'https:' && !isPlain) throw invalid('must start with https://')
+    if (url.protocol !== 'https:' && !isPlain) {
+      throw invalid(
+        'must start with https://: http is only for networks of WEBHOOK_ALLOWED_NETWORKS, which the operator sets',
+      )
+    }
     if (url.username !== '' || url.password !== '') {
       throw invalid('must not hold a user or password: the signature proves the sender')
     }

@@ -56,6 +56,8 @@ describe.each(backends)('on $name', (backend) => {
     expect(Object.keys(shadow.properties)).toEqual([
       ...['income', 'home', 'age', 'code', 'strict_mode'],
     ])
+    // As the card writes them, although 0.5 and 2000 are open.
+    expect(shadow.properties.income.examples).toEqual([0.25, 0.5, 1000, 2000])
     expect(shadow.properties.home).toEqual({
       type: ['string', 'number', 'null'],
       examples: ['own', 'rent'],
