@@ -1,3 +1,4 @@
+import { createHistogram } from 'node:perf_hooks'
 import autocannon from 'autocannon'
 import type { LoadedServer } from './bench-server.ts'
 
@@ -85,7 +86,8 @@ async function send(
     const from = Math.floor((connection * messages.length) / connections)
     return [...messages.slice(from), ...messages.slice(0, from)]
   }
-  const { non2xx, errors, timeouts, ...result } = await autocannon({
+  const ended = Promise.withResolvers<autocannon.Result>()
+  const options: autocannon.Options = {
     url,
     connections,
     duration: seconds,
@@ -94,7 +96,17 @@ async function send(
     ...(rate !== undefined && { overallRate: rate }),
     requests: messages.slice(0, 1),
     setupClient: (client) => client.setRequests(listRequests(connected++)),
+  }
+  const running = autocannon(options, (error, result) => {
+    if (error) ended.reject(error)
+    else ended.resolve(result)
   })
+  // Its own percentiles are whole milliseconds.
+  const latencyUs = createHistogram()
+  running.on('response', (_client, _status, _bytes, tookMs) => {
+    latencyUs.record(Math.max(1, Math.round(1_000 * tookMs)))
+  })
+  const { non2xx, errors, timeouts, ...result } = await ended.promise
   if (non2xx + errors + timeouts > 0) {
     throw new Error(`void: ${non2xx} refused, ${errors} failed, ${timeouts} not answered in time`)
   }
@@ -102,8 +114,8 @@ async function send(
   return {
     requests: result.requests.total,
     seconds: result.duration,
-    p50Ms: result.latency.p50,
-    p99Ms: result.latency.p99,
+    p50Ms: latencyUs.percentile(50) / 1_000,
+    p99Ms: latencyUs.percentile(99) / 1_000,
     loaderCpuMs: (user + system) / 1000,
   }
 }

@@ -53,7 +53,7 @@ export function ratioToFirst({ measured }: Series, one: Measured, value: Value):
     const baseline = measured[0]?.rounds[at]
     return baseline === undefined ? Number.NaN : value(round) / value(baseline)
   })
-  // The load generator gives whole milliseconds: a p99 can be 0.
+  // Older results have whole milliseconds: a p99 can be 0.
   if (!ratios.every(Number.isFinite)) return 'no ratio: the first is 0'
   return withSpread(ratios, (ratio) => ratio.toFixed(2))
 }
