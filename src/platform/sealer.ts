@@ -15,7 +15,7 @@ const TAG_BYTES = 16
 const NAME_BYTES = 8
 /** First byte of what is sealed: the key is of one sealing alone, and gives the initial value. */
 const FORM_1 = 1
-/** Further sealings have the key, each an initial value of its own: that takes a sixth of the time. */
+/** Many sealings share a key, and each has its own initial value: that takes a fifth of the time. */
 const FORM_2 = 2
 const HEAD_BYTES = { [FORM_1]: 1 + SALT_BYTES, [FORM_2]: 1 + SALT_BYTES + IV_BYTES }
 /** Of 2^32 sealings under a key two may have the same initial value. */

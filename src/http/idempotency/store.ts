@@ -9,12 +9,18 @@ import type { Usage, UsageTotals } from './team-room.ts'
 
 interface ClaimRow {
   readonly key_hash: Uint8Array
-  readonly is_own: boolean
   readonly body_hash: Uint8Array | null
   /** Null if it is long, too. */
   readonly answer: Uint8Array | null
   readonly is_answered: boolean
   readonly is_claimed: boolean
+}
+
+/** The key of one claim, in a group. */
+interface FoundKey {
+  readonly held: HeldKey | null
+  /** True if its answer has to be read by itself. */
+  readonly isLong: boolean
 }
 
 interface SealedAnswer {
@@ -32,7 +38,7 @@ export const STORE_DEADLINE_MS = 5_000
 const GROUP_MAX = 128
 /** Bytes of the answers of a statement that keeps several. */
 const GROUP_BYTES_MAX = 512 * 1024
-/** Longer answers are read one by one, so that what a statement returns is bounded. */
+/** A longer answer is kept and read by itself: no other request waits for it. */
 const JOINT_ANSWER_BYTES_MAX = 16 * 1024
 /** What was kept in an hour that began before has expired. */
 const USAGE_START = sql.raw(`now() - interval '${KEPT_MS} milliseconds' - interval '1 hour'`)
@@ -40,7 +46,7 @@ const USAGE_START = sql.raw(`now() - interval '${KEPT_MS} milliseconds' - interv
 /**
  * Keys and answers of all replicas in PostgreSQL, by its clock. Each method is one statement, and
  * so one transaction. Claims, answers and releases that come while a statement is under way go
- * together in the next one, in the order of their hashes: so no two groups wait for each other.
+ * together in the next one. It locks its rows in the order of their hashes, against deadlocks.
  */
 export class IdempotencyStore extends DatabaseStore {
   private readonly claims = new CallGroups({
@@ -61,8 +67,14 @@ export class IdempotencyStore extends DatabaseStore {
   })
 
   /** Claims the key for `CLAIM_MS` if it is free: then nothing is held. */
-  claim(claim: NewClaim): Promise<{ held: HeldKey | null }> {
-    return this.claims.call(claim)
+  async claim(claim: NewClaim): Promise<{ held: HeldKey | null }> {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const { held, isLong } = await this.claims.call(claim)
+      if (!isLong) return { held }
+      const read = await this.readLong(claim.keyHash)
+      if (read !== null) return { held: read }
+    }
+    return underWay(claim.bodyHash)
   }
 
   /**
@@ -71,7 +83,9 @@ export class IdempotencyStore extends DatabaseStore {
    * @returns false if another request has taken over the claim
    */
   keep(claim: HashClaim, answer: Uint8Array): Promise<boolean> {
-    return this.answers.call({ claim, answer })
+    const kept = { claim, answer }
+    if (answer.length <= JOINT_ANSWER_BYTES_MAX) return this.answers.call(kept)
+    return this.keepAll([kept]).then(([isKept = false]) => isKept)
   }
 
   /** Ends a claim without an answer. The key is free unless its change is made. */
@@ -80,7 +94,7 @@ export class IdempotencyStore extends DatabaseStore {
   }
 
   /** Of several requests with one key the first one gets the claim. */
-  private async claimAll(claims: readonly NewClaim[]): Promise<{ held: HeldKey | null }[]> {
+  private async claimAll(claims: readonly NewClaim[]): Promise<FoundKey[]> {
     const byKey = new Map<string, NewClaim>()
     for (const claim of claims) {
       const key = nameHash(claim.keyHash)
@@ -89,81 +103,88 @@ export class IdempotencyStore extends DatabaseStore {
     const found = await this.claimEach(byKey)
     return claims.map((claim) => {
       const key = nameHash(claim.keyHash)
-      const held = found.get(key) ?? null
+      const held = found.get(key)
       const first = byKey.get(key)
-      if (held !== null || first === undefined || first === claim) return { held }
-      return { held: { bodyHash: first.bodyHash, answer: null, isClaimed: true } }
+      if (held !== undefined) return held
+      return first === undefined || first === claim ? FREE : underWay(first.bodyHash)
     })
   }
 
   /**
-   * It reads before it writes: a key that is not free is read without waiting for the lock that a
-   * change holds on it. Where two statements claim a free key at the same moment, the second one
-   * waits for the first one's insert, finds the key taken, and reads it at the next attempt.
+   * It reads before it writes, and waits for no lock of a row that is there: a change may hold it
+   * for long, and counts as under way. Where two statements claim a new key at the same moment, the
+   * second one waits for the first one's insert, finds the key taken, and reads it at the next
+   * attempt.
    *
    * @returns the keys that are held
    */
   private async claimEach(
     claims: ReadonlyMap<string, NewClaim>,
-  ): Promise<ReadonlyMap<string, HeldKey>> {
-    const found = new Map<string, HeldKey>()
+  ): Promise<ReadonlyMap<string, FoundKey>> {
+    const found = new Map<string, FoundKey>()
     const open = new Map(claims)
     for (let attempt = 0; attempt < ATTEMPTS_MAX && open.size > 0; attempt++) {
       for (const row of await this.claimOnce([...open.values()])) {
         const key = nameHash(row.key_hash)
-        if (!open.has(key)) throw new ForeignRowError('the row of another one')
-        const held = row.is_own ? null : await this.readHeld(row)
-        if (held !== null) found.set(key, held)
-        if (row.is_own || held !== null) open.delete(key)
+        if (!open.delete(key)) throw new ForeignRowError('the row of another one')
+        const { body_hash: bodyHash, answer, is_claimed: isClaimed, is_answered: isAnswered } = row
+        if (bodyHash === null) continue
+        const isLong = isAnswered && answer === null
+        found.set(key, { held: { bodyHash, answer, isClaimed }, isLong })
       }
     }
-    for (const [key, { bodyHash }] of open) {
-      found.set(key, { bodyHash, answer: null, isClaimed: true })
-    }
+    for (const [key, { bodyHash }] of open) found.set(key, underWay(bodyHash))
     return found
   }
 
+  /** @returns the rows of keys that are held, and of those that are claimed now without a body */
   private claimOnce(claims: readonly NewClaim[]): Promise<ClaimRow[]> {
     const hashes = bytesList(claims.map(({ keyHash }) => keyHash))
     const bodies = bytesList(claims.map(({ bodyHash }) => bodyHash))
     const ids = textList(claims.map(({ claimId }) => claimId))
     return queryRows<ClaimRow>(
       this.db,
-      sql`with held as (
+      sql`with present as materialized (
           select key_hash, body_hash, answer is not null as is_answered,
             case when octet_length(answer) <= ${JOINT_ANSWER_BYTES_MAX} then answer end as answer,
-            claimed_until > now() as is_claimed
-          from idempotency_keys where key_hash = any(${hashes}) and not (${isFree('')})
+            claimed_until > now() as is_claimed, ${isFree('')} as is_free
+          from idempotency_keys where key_hash = any(${hashes})
+        ), free as materialized (
+          select key_hash from idempotency_keys
+          where key_hash in (select key_hash from present where is_free) and (${isFree('')})
+          order by key_hash for update skip locked
         ), own as (
-          insert into idempotency_keys as present
+          insert into idempotency_keys as stored
             (key_hash, body_hash, claim_id, claimed_until, expires_at)
           select asked.*, ${CLAIM_END}, ${KEPT_END}
           from unnest(${hashes}, ${bodies}, ${ids}) as asked (key_hash, body_hash, claim_id)
-          where key_hash not in (select key_hash from held) order by key_hash
+          where key_hash not in (select key_hash from present)
+            or key_hash in (select key_hash from free)
+          order by key_hash
           on conflict (key_hash) do update set body_hash = excluded.body_hash,
             claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
             expires_at = excluded.expires_at, changed_at = null, answer = null
-          where ${isFree('present.')}
+          where ${isFree('stored.')}
           returning key_hash
         )
-        select key_hash, true as is_own, null::bytea as body_hash, null::bytea as answer,
-          false as is_answered, true as is_claimed from own
+        select key_hash, null::bytea as body_hash, null::bytea as answer, false as is_answered,
+          true as is_claimed from own
         union all
-        select key_hash, false, body_hash, answer, is_answered, is_claimed from held`,
+        select key_hash, body_hash, case when not is_free then answer end,
+          is_answered and not is_free, is_claimed or is_free
+        from present where not is_free or key_hash not in (select key_hash from free)`,
     )
   }
 
   /** @returns null if its answer has expired just now */
-  private async readHeld(row: ClaimRow): Promise<HeldKey | null> {
-    const { key_hash: keyHash, body_hash: bodyHash, is_claimed: isClaimed } = row
-    if (bodyHash === null) return null
-    if (!row.is_answered || row.answer !== null) return { bodyHash, answer: row.answer, isClaimed }
-    const [kept] = await queryRows<{ body_hash: Uint8Array; answer: Uint8Array }>(
+  private async readLong(keyHash: Uint8Array): Promise<HeldKey | null> {
+    const [row] = await queryRows<{ body_hash: Uint8Array; answer: Uint8Array }>(
       this.db,
       sql`select body_hash, answer from idempotency_keys
         where key_hash = ${keyHash}::bytea and answer is not null and not (${isFree('')})`,
     )
-    return kept === undefined ? null : { bodyHash: kept.body_hash, answer: kept.answer, isClaimed }
+    if (row === undefined) return null
+    return { bodyHash: row.body_hash, answer: row.answer, isClaimed: false }
   }
 
   private async keepAll(kept: readonly SealedAnswer[]): Promise<boolean[]> {
@@ -297,7 +318,7 @@ export class IdempotencyStore extends DatabaseStore {
 }
 
 /** A key that nobody has, or has any more; see the states in `IdempotencyService`. */
-function isFree(row: '' | 'present.'): SQL {
+function isFree(row: '' | 'stored.'): SQL {
   const of = (column: string) => sql.raw(`${row}${column}`)
   return sql`${of('expires_at')} <= now() or (${of('answer')} is null
     and ${of('changed_at')} is null and ${of('claimed_until')} <= now())`
@@ -307,6 +328,12 @@ function isFree(row: '' | 'present.'): SQL {
 function lockInOrder(hashes: SQL): SQL {
   return sql`select key_hash, claim_id from idempotency_keys
     where key_hash = any(${hashes}) order by key_hash for update`
+}
+
+const FREE: FoundKey = { held: null, isLong: false }
+
+function underWay(bodyHash: Uint8Array): FoundKey {
+  return { held: { bodyHash, answer: null, isClaimed: true }, isLong: false }
 }
 
 function nameHash(keyHash: Uint8Array): string {

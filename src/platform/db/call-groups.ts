@@ -7,12 +7,16 @@ interface CallGroupsOptions<Item, Result> {
   readonly weigh?: (item: Item) => number
   /** A group is at most this heavy, or has one item. */
   readonly weightMax: number
-  /** A group that takes longer has failed, and the next one begins. */
+  /**
+   * A group that takes longer has failed, and the next one begins. A call that has waited so long
+   * for its group is not made: its caller has given up.
+   */
   readonly deadlineMs: number
 }
 
 interface Call<Item, Result> {
   readonly item: Item
+  readonly sinceMs: number
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
 }
@@ -34,7 +38,7 @@ export class CallGroups<Item, Result> {
 
   call(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ item, resolve, reject })
+      this.waiting.push({ item, sinceMs: performance.now(), resolve, reject })
       if (this.isRunning) return
       this.isRunning = true
       // Calls of the same turn of the event loop go together.
@@ -43,8 +47,19 @@ export class CallGroups<Item, Result> {
   }
 
   private async runAll(): Promise<void> {
-    while (this.waiting.length > 0) await this.runGroup(this.takeGroup())
+    for (;;) {
+      this.dropOverdue()
+      if (this.waiting.length === 0) break
+      await this.runGroup(this.takeGroup())
+    }
     this.isRunning = false
+  }
+
+  private dropOverdue(): void {
+    const untilMs = performance.now() - this.options.deadlineMs
+    const firstInTime = this.waiting.findIndex(({ sinceMs }) => sinceMs > untilMs)
+    const overdue = firstInTime === -1 ? this.waiting.length : firstInTime
+    for (const { reject } of this.waiting.splice(0, overdue)) reject(makeOverdueError())
   }
 
   private takeGroup(): readonly Call<Item, Result>[] {
@@ -64,7 +79,7 @@ export class CallGroups<Item, Result> {
     const { run, deadlineMs } = this.options
     const overdue = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
-      overdue.reject(new AppError('unavailable', 'the database does not answer, try again later'))
+      overdue.reject(makeOverdueError())
     }, deadlineMs)
     try {
       const results = await Promise.race([run(calls.map(({ item }) => item)), overdue.promise])
@@ -75,4 +90,8 @@ export class CallGroups<Item, Result> {
       clearTimeout(timer)
     }
   }
+}
+
+function makeOverdueError(): AppError {
+  return new AppError('unavailable', 'the database does not answer, try again later')
 }

@@ -127,9 +127,7 @@ export class FastPath {
     const { receivedAtMs } = exchange
     const span = tracer === null ? null : tracer.begin(exchange.head.traceparent)
     // Fastify knows the client's address behind proxies, on which few keys depend.
-    const isForFastify =
-      found === null || found instanceof Promise || !mayScore(found) || found.admitsAddress !== null
-    if (isForFastify) {
+    if (found instanceof Promise || !isUsualCaller(found)) {
       // Fastify awaits it, or never gets there: then nobody else handles its failure.
       if (found instanceof Promise) found.catch(() => undefined)
       this.fallBack({ exchange, requestId, receivedAtMs, span }, { keyLookup: { found } })
@@ -196,17 +194,18 @@ export class FastPath {
   }
 
   /**
-   * Scores a request with an `Idempotency-Key`, once its key is claimed. Fastify sends the first
-   * answer again, and refuses.
+   * Scores a request with an `Idempotency-Key`, once its key is claimed, and keeps the answer before
+   * it is sent. Fastify sends the first answer again, and refuses.
    */
   private async scoreOnce(
     scoring: Scoring,
     quotaDecision: QuotaDecision,
     { key, bytes, body }: KeyedBody,
   ): Promise<void> {
-    const { caller, exchange } = scoring
+    const { caller, exchange, requestId } = scoring
     const { idempotency, shedder } = this.options
     const known = { caller, quotaDecision }
+    let claim: IdempotencyClaim | null = null
     try {
       const { url } = exchange.head
       const bodyDigest = computeDigest(bytes)
@@ -215,38 +214,39 @@ export class FastPath {
         this.fallBack(scoring, { ...known, body: bytes, answered: begun.answer })
         return
       }
-      const claim = begun.kind === 'claimed' ? begun.claim : null
-      if (shedder.loop.hasTimeForScore() && this.isProven(scoring)) {
-        this.score(scoring, body, (outcome) => {
-          void this.settle(scoring, quotaDecision, claim, outcome)
-        })
+      if (begun.kind === 'claimed') claim = begun.claim
+      const isTaken = shedder.loop.hasTimeForScore() && (await this.isStillProven(scoring))
+      if (!isTaken) {
+        if (claim !== null) await idempotency.release(claim)
+        this.fallBack(scoring, { ...known, body: bytes })
         return
       }
-      if (claim !== null) await idempotency.release(claim)
-      this.fallBack(scoring, { ...known, body: bytes })
+      const text = await new Promise<string>((resolve, reject) => {
+        this.score(scoring, body, (outcome) => {
+          if (outcome instanceof Error) reject(outcome)
+          else resolve(outcome)
+        })
+      })
+      const answer = {
+        status: 200,
+        contentType: JSON_TYPE,
+        cacheControl: null,
+        requestId,
+        body: Buffer.from(text),
+      }
+      const isKept = claim !== null && (await idempotency.keep(claim, caller.teamId, answer))
+      this.answer(scoring, quotaDecision, text, !isKept)
     } catch (failure) {
+      if (claim !== null) await idempotency.release(claim)
       this.fallBack(scoring, { ...known, failure: failure as Error })
     }
   }
 
-  /** Keeps the answer of a request with an `Idempotency-Key` before it is sent. */
-  private async settle(
-    scoring: Scoring,
-    quotaDecision: QuotaDecision,
-    claim: IdempotencyClaim | null,
-    outcome: string | Error,
-  ): Promise<void> {
-    const { caller, requestId } = scoring
-    const { idempotency } = this.options
-    if (outcome instanceof Error) {
-      if (claim !== null) await idempotency.release(claim)
-      this.fallBack(scoring, { caller, quotaDecision, failure: outcome })
-      return
-    }
-    const body = Buffer.from(outcome)
-    const answer = { status: 200, contentType: JSON_TYPE, cacheControl: null, requestId, body }
-    const isKept = claim !== null && (await idempotency.keep(claim, caller.teamId, answer))
-    this.answer(scoring, quotaDecision, outcome, !isKept)
+  /** Proves the caller again where the claim took long. */
+  private async isStillProven(scoring: Scoring): Promise<boolean> {
+    if (this.isProven(scoring)) return true
+    const found = await this.options.keys.findHeldCaller(scoring.exchange.head.keySecret)
+    return found !== undefined && isUsualCaller(found)
   }
 
   private score(scoring: Scoring, body: ScoreBody, onOutcome: OnOutcome<string>): void {
@@ -312,6 +312,11 @@ export class FastPath {
       ...known,
     })
   }
+}
+
+/** Tells whether a caller may score from any address. */
+function isUsualCaller(found: KeyCaller | null): found is KeyCaller {
+  return found !== null && mayScore(found) && found.admitsAddress === null
 }
 
 /** @returns null for bytes that are not the body of a score */

@@ -320,10 +320,10 @@ describe.each(backends)('on $name', (backend) => {
       ...['content-type: application/json', `content-length: ${body.length}`],
       `idempotency-key: ${key}`,
     ]
-    const ended = once(connection, 'close')
+    const ended = new Promise((resolve) => connection.once('close', resolve))
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
     while ((await keysStored()) === stored) await new Promise(setImmediate)
-    socket.destroy()
+    socket.resetAndDestroy()
     await ended
     gate.resolve()
     while (keep.mock.calls.length === 0) await new Promise(setImmediate)

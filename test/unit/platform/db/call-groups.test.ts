@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { CallGroups } from '../../../../src/platform/db/call-groups.ts'
 
 /** A statement that is under way. */
@@ -26,6 +26,8 @@ function openGroups(options: { weightMax?: number; deadlineMs?: number } = {}) {
 }
 
 describe('calls in groups', () => {
+  afterEach(() => void vi.restoreAllMocks())
+
   test('calls that come while a statement is under way go together in the next one', async () => {
     const { groups, running } = openGroups()
     const first = groups.call('a')
@@ -73,6 +75,7 @@ describe('calls in groups', () => {
 
   // A driver waits forever on a connection whose other end is gone.
   test('a statement that never ends holds up the next one no longer than its deadline', async () => {
+    vi.spyOn(performance, 'now').mockReturnValue(0)
     const { groups, running } = openGroups({ deadlineMs: 20 })
     const silent = groups.call('a')
     await nextTurn()
@@ -81,5 +84,26 @@ describe('calls in groups', () => {
     await nextTurn()
     running[1]?.end()
     expect(await next).toBe('b done')
+  })
+
+  // Whoever asked has gone on without it: a claim that is made now would belong to nobody.
+  test('a call that has waited for longer than the deadline is not made', async () => {
+    const { groups, running } = openGroups({ weightMax: 1, deadlineMs: 1_000 })
+    const nowMs = vi.spyOn(performance, 'now').mockReturnValue(0)
+    const first = groups.call('a')
+    await nextTurn()
+    const late = Promise.allSettled([groups.call('b'), groups.call('c')])
+    nowMs.mockReturnValue(999)
+    const inTime = groups.call('d')
+    nowMs.mockReturnValue(1_000)
+    running[0]?.end()
+    expect(await first).toBe('a done')
+    for (const outcome of await late) {
+      expect(outcome).toMatchObject({ reason: { code: 'unavailable' } })
+    }
+    await nextTurn()
+    running[1]?.end()
+    expect(await inTime).toBe('d done')
+    expect(running.map(({ items }) => items)).toEqual([['a'], ['d']])
   })
 })
