@@ -9,7 +9,7 @@ import {
 import { ModelParts } from '../log/record/model-parts.ts'
 import { PreparedHead } from '../log/record/prepared-head.ts'
 import { RecordBytes } from '../log/record/record-bytes.ts'
-import { parseStoredJson } from '../platform/json.ts'
+import { storedJsonSteps } from '../platform/json.ts'
 import { runInTurns } from '../platform/turn-taker.ts'
 import { assignmentTable } from './assign-model.ts'
 import type { ReasonBaseline } from './reason-baseline.ts'
@@ -32,8 +32,9 @@ export interface StoredSpec {
 }
 
 /** @param text in which a spec is stored */
-export function readStoredSpec(text: string): StoredSpec {
-  return { spec: parseStoredJson(text), sha256: hash('sha256', text, 'buffer') }
+export function* storedSpecSteps(text: string): Steps<StoredSpec> {
+  const spec = yield* storedJsonSteps(text)
+  return { spec, sha256: hash('sha256', text, 'buffer') }
 }
 
 interface MakeOptions {

@@ -22,10 +22,10 @@ interface ReasonParts {
 }
 
 /** Openings of the reason at each rank. */
-const RANKS = new PreparedFragments(
+const RANKS = PreparedFragments.of(
   Array.from({ length: REASONS_MAX }, (_, at) => `${at === 0 ? '' : ','}{"rank":${at + 1},`),
 )
-const FRAME = new PreparedFragments([
+const FRAME = PreparedFragments.of([
   ',"reasons":[',
   ',"features":[',
   '],"bin_labels":[',

@@ -38,8 +38,7 @@ export class ResponseParts {
       addContributionTexts(model, feature, contributions)
       yield
     }
-    const fragments = new PreparedFragments(contributions.map((text) => `,${text}`))
-    yield
+    const fragments = yield* PreparedFragments.make(contributions.map((text) => `,${text}`))
     return new ResponseParts(model, contributions, fragments)
   }
 
@@ -51,7 +50,7 @@ export class ResponseParts {
     this.contributions = contributions.length > PREPARED_SLOTS_MAX ? null : contributions
     this.contributionFragments = contributionFragments
     const grades = [null, ...model.grades.names]
-    this.gradeFragments = new PreparedFragments(
+    this.gradeFragments = PreparedFragments.of(
       grades.map((grade) => `,"risk_grade":${JSON.stringify(grade)},"pd":`),
     )
     this.gradeIndexes = new Map(grades.map((grade, index) => [grade, index]))
@@ -164,7 +163,7 @@ export class ResponseParts {
 
 const NO_WARNINGS = '[]'
 /** Texts between the values of a result of a batch. */
-const FRAME = new PreparedFragments([
+const FRAME = PreparedFragments.of([
   '{"id":',
   ',{"id":',
   ',"score":',

@@ -3,11 +3,11 @@ import { alias } from 'drizzle-orm/pg-core'
 import { askedRow } from '../platform/db/asked-rows.ts'
 import { type Database, queryRows } from '../platform/db/client.ts'
 import { DatabaseStore } from '../platform/db/store.ts'
-import { takeTurn } from '../platform/turn-taker.ts'
+import { runInTurns } from '../platform/turn-taker.ts'
 import { challengers, deployments } from '../tables/deployments.ts'
 import { models } from '../tables/models.ts'
 import { reasonBaselines, reasonBaselinesInForce } from '../tables/reasons.ts'
-import { readStoredSpec, type StoredSpec } from './make-serving.ts'
+import { type StoredSpec, storedSpecSteps } from './make-serving.ts'
 import type { ServingStore } from './model-cache.ts'
 import type { ReasonBaseline } from './reason-baseline.ts'
 import type { DeploymentState } from './serving.ts'
@@ -97,9 +97,7 @@ export class PostgresServingStore implements ServingStore {
 
   async readSpec(modelId: string): Promise<StoredSpec | null> {
     const text = await this.readSpecText(modelId)
-    // To parse and hash a large card takes some milliseconds.
-    await takeTurn()
-    return text === null ? null : readStoredSpec(text)
+    return text === null ? null : runInTurns(storedSpecSteps(text))
   }
 
   /** The text in which the spec of a model is stored, or null when there is no such model. */

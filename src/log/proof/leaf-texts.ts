@@ -107,7 +107,7 @@ export class LeafTexts {
       `,"team_id":${JSON.stringify(teamId)},"version":${LEAF_VERSION}}`,
       ...head.models.flatMap(textsAround),
     ]
-    this.fragments = new PreparedFragments(texts)
+    this.fragments = PreparedFragments.of(texts)
     this.models = head.models.map(({ features, bytesPerCell }, position) => ({
       features,
       bytesPerCell,

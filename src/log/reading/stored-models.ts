@@ -11,7 +11,7 @@ import {
   type Steps,
   toCellModel,
 } from '../../engine/index.ts'
-import { parseStoredJson } from '../../platform/json.ts'
+import { storedJsonSteps } from '../../platform/json.ts'
 import { runInTurns } from '../../platform/turn-taker.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
 import type { ModelTextStore } from './model-text-store.ts'
@@ -159,7 +159,7 @@ function compileCard(specText: string): Promise<StoredCard | null> {
 }
 
 function* cardSteps(specText: string): Steps<StoredCard | null> {
-  const check = yield* checkStoredSteps(parseStoredJson(specText))
+  const check = yield* checkStoredSteps(yield* storedJsonSteps(specText))
   return check.ok ? { spec: check.spec, model: yield* compileSteps(check.spec) } : null
 }
 

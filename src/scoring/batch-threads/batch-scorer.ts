@@ -7,8 +7,9 @@ import type { LoggedFacts, OnOutcome, Score, ScoreLog } from '../../log/score-lo
 import { free } from '../../platform/bytes/free.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { parseApplicants } from '../../platform/json.ts'
+import { finishSteps } from '../../platform/steps.ts'
 import { readBatchRequest, readScorecardBatch } from '../batch-request.ts'
-import { type ModelSource, makeServing, readStoredSpec } from '../make-serving.ts'
+import { type ModelSource, makeServing, storedSpecSteps } from '../make-serving.ts'
 import { listModels } from '../model-cache.ts'
 import type { BatchRequest } from '../requests.ts'
 import { ResponseBuffers } from '../response-buffers.ts'
@@ -56,7 +57,7 @@ export class BatchScorer {
     const store: ModelSource = {
       readSpec: async (modelId) => {
         const text = specTexts.get(modelId)
-        return text === undefined ? null : readStoredSpec(text)
+        return text === undefined ? null : finishSteps(storedSpecSteps(text))
       },
       baseline: async (baselineId) => baselines.get(baselineId) ?? null,
     }

@@ -5,8 +5,11 @@ import {
   parseApplicants,
   parseCardJson,
   parseJson,
+  parseStoredJson,
   REPEATED_NAMES,
+  storedJsonSteps,
 } from '../../../src/platform/json.ts'
+import { finishSteps } from '../../../src/platform/steps.ts'
 import { processorMs } from '../../support/expect/processor-time.ts'
 
 // JSON.parse takes the last of two values: a card with -12 and 12 points went live with 12.
@@ -52,6 +55,21 @@ test('the largest card is read in many steps, to the same value', () => {
   for (; step.done !== true; step = steps.next()) count++
   expect(count).toBeGreaterThan(100)
   expect(JSON.stringify(step.value)).toBe(text)
+})
+
+test('a long stored text is read in steps, to what JSON.parse gives, or the same error', () => {
+  const bins = Array.from({ length: 20_000 }, (_, n) => ({ 2: n / 7, a: -0.5e-320, 1: 'é', n }))
+  const text = JSON.stringify({ b: bins, a: [null, true, {}, []] })
+  const steps = storedJsonSteps(text)
+  let step = steps.next()
+  expect(step.done).toBe(false)
+  while (step.done !== true) step = steps.next()
+  expect(step.value).toEqual(JSON.parse(text))
+  expect(JSON.stringify(step.value)).toBe(text)
+  const damaged = `${text.slice(0, -1)},}`
+  const message = 'a stored document is not valid JSON'
+  expect(() => finishSteps(storedJsonSteps(damaged))).toThrow(message)
+  expect(() => parseStoredJson(damaged)).toThrow(message)
 })
 
 /** Applicants as pairs of a name and a value, in which names are repeated. */

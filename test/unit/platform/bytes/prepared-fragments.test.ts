@@ -5,7 +5,7 @@ const TEXTS = ['', 'a', 'ab', 'abc', 'abcd', 'abcde', '"é€":-12.5', 'x'.repea
 const toBytes = (text: string) => Buffer.byteLength(text)
 
 test('each fragment is written as it is, at any offset and after any other fragment', () => {
-  const fragments = new PreparedFragments(TEXTS)
+  const fragments = PreparedFragments.of(TEXTS)
   const memory = Buffer.alloc(16 * 1024)
   const view = new DataView(memory.buffer, memory.byteOffset, memory.length)
   for (let from = 0; from < 8; from++) {
@@ -21,7 +21,7 @@ test('each fragment is written as it is, at any offset and after any other fragm
 })
 
 test('a fragment takes its own bytes, and writes within the room that it asks for', () => {
-  const fragments = new PreparedFragments(TEXTS)
+  const fragments = PreparedFragments.of(TEXTS)
   expect(TEXTS.map((_, index) => fragments.countBytes(index))).toEqual(TEXTS.map(toBytes))
   for (const index of TEXTS.keys()) {
     const memory = Buffer.alloc(fragments.roomBytesMax + 8, 0x7e)

@@ -8,7 +8,7 @@ test.each([1, 7, 64, 4096])(
   'what is written stands in its order, from %d bytes of memory on',
   (bytes) => {
     const text = new Utf8Writer(Buffer.allocUnsafe(bytes))
-    const fragments = new PreparedFragments(['one,', 'zwei € ,', LONG])
+    const fragments = PreparedFragments.of(['one,', 'zwei € ,', LONG])
     let expected = ''
     for (let round = 0; round < 100; round++) {
       text.writeString(`${round};`)
