@@ -1,3 +1,4 @@
+import { finishSteps, type Steps } from '../../platform/steps.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import { RecordScanner } from '../record/record-scanner.ts'
 import { IS_BATCH, NO_BUCKET, RECORD_V4 } from '../record/record-v4.ts'
@@ -125,10 +126,16 @@ export class BlockEncoder {
 
   /** @returns null without records */
   encode(): EncodedBlock | null {
+    return finishSteps(this.encodeSteps())
+  }
+
+  /** As `encode`, in steps: results of the largest cards take 100 ms. */
+  *encodeSteps(): Steps<EncodedBlock | null> {
     if (this.records === 0) return null
     const columns = new ByteWriter()
     const random = new ByteWriter()
-    this.write(columns, random)
+    yield* this.write(columns, random)
+    yield
     const deployments = new Set(this.groups.map(({ head }) => deploymentHash(head.deploymentId)))
     return {
       ...packed(columns.written(), random.written()),
@@ -145,7 +152,7 @@ export class BlockEncoder {
     }
   }
 
-  private write(out: ByteWriter, random: ByteWriter): void {
+  private *write(out: ByteWriter, random: ByteWriter): Steps<void> {
     out.u8(BLOCK_FORM)
     out.varint(this.records)
     out.varint(this.groups.length)
@@ -163,7 +170,7 @@ export class BlockEncoder {
     writePlanes(out, this.rows)
     out.u8(this.hasReferences ? 1 : 0)
     if (this.hasReferences) out.copy(this.references.written(), 0, this.references.length)
-    for (const group of this.groups) group.write(out)
+    for (const group of this.groups) yield* group.write(out)
   }
 
   private findGroup(known: KnownHead): number {

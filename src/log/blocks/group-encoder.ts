@@ -1,4 +1,5 @@
 import type { CellModel } from '../../engine/index.ts'
+import type { Steps } from '../../platform/steps.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import type { RecordScanner } from '../record/record-scanner.ts'
 import {
@@ -20,6 +21,8 @@ import type { KnownHead } from './known-heads.ts'
 import { ResultsColumn } from './results-column.ts'
 
 const F64_BYTES = 8
+/** Columns of cells that a step writes. */
+const COLUMNS_A_STEP = 64
 const PD_AT = 1 + F64_BYTES
 const GRADE_AT = PD_AT + F64_BYTES
 const WARNINGS_AT = GRADE_AT + 4
@@ -84,11 +87,11 @@ export class GroupEncoder {
     return served
   }
 
-  write(out: ByteWriter): void {
+  *write(out: ByteWriter): Steps<void> {
     writeBytes(out, this.idKinds.written())
     if (this.idNumbers.length > 0) writeDeltas(out, this.idNumbers)
     out.copy(this.idTexts.written(), 0, this.idTexts.length)
-    for (const model of this.models) model.write(out)
+    for (const model of this.models) yield* model.write(out)
   }
 
   private addId(payload: Buffer, at: number): number {
@@ -148,7 +151,7 @@ class ModelEncoder {
     return end
   }
 
-  write(out: ByteWriter): void {
+  *write(out: ByteWriter): Steps<void> {
     writeBytes(out, this.status.written())
     writePlanes(out, this.warnings)
     const { features, bytesPerCell } = this.record
@@ -159,8 +162,9 @@ class ModelEncoder {
     for (let place = 0; place < width; place++) {
       for (let row = 0, at = place; row < scored; row++, at += width) column[row] = rows[at] ?? 0
       writeBytes(out, column)
+      if (place % COLUMNS_A_STEP === 0) yield
     }
-    this.results.write(out, rows, this.record)
+    yield* this.results.write(out, rows, this.record)
   }
 }
 

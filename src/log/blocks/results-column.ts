@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { type CellModel, EngineError, scoreCells, scoreColumns } from '../../engine/index.ts'
+import type { Steps } from '../../platform/steps.ts'
 import { NO_GRADE } from '../record/record-v4.ts'
 import type { ResultColumns } from './block.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
@@ -9,6 +10,8 @@ const STORED = 0
 const DERIVED = 1
 const F64_BYTES = 8
 const U32_BYTES = 4
+/** Results that a step computes again. */
+const RESULTS_A_STEP = 64
 
 /** The cells of each result. */
 interface CellShape {
@@ -46,7 +49,7 @@ export class ResultsColumn {
   }
 
   /** @param cells of the results, one after the other */
-  write(out: ByteWriter, cells: Buffer, shape: CellShape): void {
+  *write(out: ByteWriter, cells: Buffer, shape: CellShape): Steps<void> {
     const { scores, pds, grades, model } = this
     if (model === null) {
       out.u8(STORED)
@@ -55,7 +58,7 @@ export class ResultsColumn {
       writePlanes(out, grades)
       return
     }
-    const exceptions = this.findExceptions(model, cells, shape)
+    const exceptions = yield* this.findExceptions(model, cells, shape)
     out.u8(DERIVED)
     out.u32(this.checksum())
     out.varint(exceptions.length)
@@ -85,13 +88,14 @@ export class ResultsColumn {
   }
 
   /** Only here, because the tables of a model are then read once for all of its results. */
-  private findExceptions(model: CellModel, cells: Buffer, shape: CellShape): number[] {
+  private *findExceptions(model: CellModel, cells: Buffer, shape: CellShape): Steps<number[]> {
     const { scores, pds, grades } = this
     const { features, bytesPerCell } = shape
     const exceptions: number[] = []
     const ofRow = bytesPerCell === 1 ? new Uint8Array(features) : new Uint16Array(features)
     let at = 0
     for (let index = 0; index < scores.length; index++) {
+      if (index % RESULTS_A_STEP === 0) yield
       for (let feature = 0; feature < features; feature++, at += bytesPerCell) {
         ofRow[feature] = bytesPerCell === 1 ? (cells[at] ?? 0) : cells.readUInt16LE(at)
       }

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts'
-import { TurnTaker } from '../../platform/turn-taker.ts'
+import { runInTurns, TurnTaker } from '../../platform/turn-taker.ts'
 import { type LostBlock, lostBlockError } from '../archive/archived-blocks.ts'
 import type { OpenBlock } from '../blocks/block.ts'
 import { BlockEncoder, type EncodedBlock } from '../blocks/block-encoder.ts'
@@ -160,7 +160,7 @@ export class LogEraser {
       encoder.add(isHit ? withoutReferences(payload, () => isErased).payload : payload)
       await turns.giveWay()
     }
-    const encoded = encoder.encode()
+    const encoded = await runInTurns(encoder.encodeSteps())
     if (encoded === null) throw new Error('a block without requests')
     return encoded
   }

@@ -3,7 +3,7 @@ import { type Database, queryRows, type Transaction } from '../../../platform/db
 import { classifyCallFailure } from '../../../platform/db/errors.ts'
 import { bigintList } from '../../../platform/db/lists.ts'
 import { unlessLocked } from '../../../platform/db/transactions.ts'
-import { TurnTaker } from '../../../platform/turn-taker.ts'
+import { runInTurns, TurnTaker } from '../../../platform/turn-taker.ts'
 import { writeMergedSources } from '../../proof/block-sources.ts'
 import type { ModelSource } from '../../record/model-source.ts'
 import { epochMs, momentText } from '../../rollups/rollup-rows.ts'
@@ -186,7 +186,7 @@ export class BlockTables {
       encoder.add(block.payload(index, models))
       await turns.giveWay()
     }
-    const encoded = encoder.encode()
+    const encoded = await runInTurns(encoder.encodeSteps())
     if (encoded === null) throw new Error('blocks without requests')
     const sources = writeMergedSources(requests.map(({ source }) => source))
     return { block: encoded, sources }

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { type Database, queryRows } from '../../../platform/db/client.ts'
 import { isDataCorrupt } from '../../../platform/db/errors.ts'
 import { bigintList, textList } from '../../../platform/db/lists.ts'
-import { TurnTaker } from '../../../platform/turn-taker.ts'
+import { runInTurns, TurnTaker } from '../../../platform/turn-taker.ts'
 import type { BlockSources } from '../../proof/block-sources.ts'
 import type { ModelSource } from '../../record/model-source.ts'
 import { momentText } from '../../rollups/rollup-rows.ts'
@@ -118,7 +118,7 @@ export class DamageUpkeep {
       encoder.add(block.payload(index, models))
       await turns.giveWay()
     }
-    return encoder.encode()?.sums ?? null
+    return (await runInTurns(encoder.encodeSteps()))?.sums ?? null
   }
 
   private async areSumsSound(key: BlockKey): Promise<boolean> {
