@@ -1,3 +1,5 @@
+import { finishSteps, type Steps } from '../../platform/steps.ts'
+import { runInTurns } from '../../platform/turn-taker.ts'
 import { type BlockTree, BlockTrees } from '../proof/block-trees.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
 import { RecordScanner } from '../record/record-scanner.ts'
@@ -25,25 +27,22 @@ export async function encodeBlocks(
   if (payloads.length === 0) return []
   const heads = payloads.map((payload) => known.of(payload))
   const models = await source.compiled(listModelIds(heads))
-  return encodeWith(payloads, heads, models)
+  return runInTurns(encodeWith(payloads, heads, models))
 }
 
 /** @param payloads can be reused afterwards */
 export function encodeByHour(payloads: readonly Buffer[], models: ModelsById): DrainedBlock[] {
   const known = new KnownHeads()
-  return encodeWith(
-    payloads,
-    payloads.map((payload) => known.of(payload)),
-    models,
-  )
+  const heads = payloads.map((payload) => known.of(payload))
+  return finishSteps(encodeWith(payloads, heads, models))
 }
 
 /** @param heads those of the records */
-function encodeWith(
+function* encodeWith(
   payloads: readonly Buffer[],
   heads: readonly KnownHead[],
   models: ModelsById,
-): DrainedBlock[] {
+): Steps<DrainedBlock[]> {
   const hours = new Map<number, { readonly encoder: BlockEncoder; readonly trees: BlockTrees }>()
   const record = new RecordScanner()
   for (const [index, payload] of payloads.entries()) {
@@ -58,11 +57,14 @@ function encodeWith(
     }
     ofHour.encoder.addScanned(record, head)
     ofHour.trees.add(record, head.leafTexts)
+    yield
   }
-  return [...hours.values()].flatMap(({ encoder, trees }) => {
-    const block = encoder.encode()
-    return block === null ? [] : { ...block, trees: trees.trees() }
-  })
+  const blocks: DrainedBlock[] = []
+  for (const { encoder, trees } of hours.values()) {
+    const block = yield* encoder.encodeSteps()
+    if (block !== null) blocks.push({ ...block, trees: trees.trees() })
+  }
+  return blocks
 }
 
 /** Ids of the models of these heads. */
