@@ -55,7 +55,13 @@ export interface ImportOutcome extends Import {
 }
 
 /** The parts of an outcome that decide whether the model is registered. */
-export type Verdict = Pick<ImportOutcome, 'spec' | 'faults' | 'parity' | 'certificate' | 'sample'>
+export type Verdict = Pick<ImportOutcome, 'faults' | 'parity' | 'certificate'> & {
+  /** JSON of `Registered`, in UTF-8. */
+  readonly registered: Uint8Array
+}
+
+/** The parts of an outcome that are stored: as objects a large card would take a long turn. */
+export type Registered = Pick<ImportOutcome, 'spec' | 'sample'>
 
 /** The result of an import that ran in its thread. */
 export interface ImportResponse {

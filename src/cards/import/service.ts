@@ -1,9 +1,11 @@
 import { AppError } from '../../errors.ts'
 import type { Environment, UserCaller } from '../../http/access/caller.ts'
+import { storedJsonSteps } from '../../platform/json.ts'
+import { runInTurns } from '../../platform/turn-taker.ts'
 import type { Deployed, ModelService } from '../../registry/models/service.ts'
 import { parityFailed, requireReached } from './parity-failed.ts'
 import { certificateFields } from './responses.ts'
-import type { ImportInput, Verdict } from './run-import.ts'
+import type { ImportInput, Registered, Verdict } from './run-import.ts'
 import type { ImportRunner } from './thread.ts'
 
 interface RegisterOptions {
@@ -53,9 +55,11 @@ export class ImportService {
 
   private async register(
     caller: UserCaller,
-    { spec, faults, parity, certificate, sample }: Verdict,
+    { faults, parity, certificate, registered }: Verdict,
     { acceptsUnreached, ...options }: RegisterOptions,
   ): Promise<Deployed> {
+    const text = new TextDecoder().decode(registered)
+    const { spec, sample } = (await runInTurns(storedJsonSteps(text))) as Registered
     if (spec === null) {
       const count = faults.length
       const message = `the card has ${count} ${count === 1 ? 'fault' : 'faults'}`

@@ -5,10 +5,10 @@ import { runInThread, ThreadBoundError, type ThreadBounds } from '../../platform
 import type { importFields } from './responses.ts'
 import type {
   ImportInput,
+  ImportOutcome,
   ImportResponse,
   SpecChecked,
   SpecCheckInput,
-  Verdict,
 } from './run-import.ts'
 
 /** Runs imports and checks apart from the process that answers requests. */
@@ -45,7 +45,7 @@ interface CheckedFile {
 /** Findings of a check of a file. */
 export type FileChecked = ReturnType<typeof importFields> & {
   /** The counted sample; null if an applicant differs. */
-  readonly development_sample: Verdict['sample']
+  readonly development_sample: ImportOutcome['sample']
 }
 
 const WORKER = new URL('./worker.ts', import.meta.url)

@@ -4,7 +4,12 @@ import { parseCardJson } from '../../platform/json.ts'
 import { goBehindRequests } from '../../platform/thread-priority.ts'
 import { type ImportBody, makeImportInput } from './request.ts'
 import { importFields } from './responses.ts'
-import { checkSpecAgainstSample, type ImportResponse, runImport } from './run-import.ts'
+import {
+  checkSpecAgainstSample,
+  type ImportResponse,
+  type Registered,
+  runImport,
+} from './run-import.ts'
 import type { FileChecked, ImportTask } from './thread.ts'
 
 // A task of the thread that started this one; see `ImportThread`.
@@ -15,17 +20,25 @@ else if (task.kind === 'file') {
   parentPort?.postMessage(checkFile(task))
 } else {
   const result = imported(task)
-  parentPort?.postMessage(result, result === null ? [] : [result.answer.buffer])
+  const moved = [result?.answer, result?.verdict?.registered].flatMap(
+    (bytes) => bytes?.buffer ?? [],
+  )
+  parentPort?.postMessage(result, moved)
 }
 
 /** Null when the response would be too long. */
 function imported({ input, isToRegister, bytesMax }: Extract<ImportTask, { kind: 'import' }>) {
   const outcome = runImport(input)
-  const answer = new TextEncoder().encode(JSON.stringify(importFields(outcome)))
+  const answer = encode(importFields(outcome))
   if (answer.length > bytesMax) return null
   const { spec, faults, parity, certificate, sample } = outcome
-  const verdict = isToRegister ? { spec, faults, parity, certificate, sample } : null
+  const registered = isToRegister ? encode({ spec, sample } satisfies Registered) : null
+  const verdict = registered === null ? null : { faults, parity, certificate, registered }
   return { answer, verdict } satisfies ImportResponse
+}
+
+function encode(value: object) {
+  return new TextEncoder().encode(JSON.stringify(value))
 }
 
 /** Null when the result would be too long. */
