@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { loadConfig } from '../../src/config.ts'
-import { MALLOC } from '../support/start/process.ts'
+import { HEAP_FLAG, MALLOC } from '../support/start/process.ts'
 import { VARIABLE_FILES } from '../support/structure/variable-files.ts'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -182,8 +182,8 @@ test('the image contains what the service imports, and the lock file pins its No
 })
 
 test('the image serves by default and runs the commands of the operator', () => {
-  const entry = /^ENTRYPOINT \["[^"]+node", "([^"]+)"\]$/m.exec(dockerfile)?.[1]
-  expect(entry).toBe('src/cli/scoreline.mjs')
+  const entry = /^ENTRYPOINT \["[^"]+node", "([^"]+)", "([^"]+)"\]$/m.exec(dockerfile)
+  expect(entry?.slice(1)).toEqual([HEAP_FLAG, 'src/cli/scoreline.mjs'])
   expect(dockerfile).toMatch(/^CMD \["serve"\]$/m)
   // Neither replaces the command of the image.
   expect(container.command ?? container.args).toBeUndefined()
@@ -191,13 +191,14 @@ test('the image serves by default and runs the commands of the operator', () => 
 })
 
 // What is measured is what runs.
-test('image, command line and tests bound the memory that the C library keeps alike', () => {
+test('image, command line and tests bound what the C library and the heap keep alike', () => {
   expect(imageEnvironment).toMatchObject(MALLOC)
   const script = text('src/cli/scoreline.sh')
   for (const [name, value] of Object.entries(MALLOC)) {
     // An operator's own value goes before.
     expect(script).toContain(`export ${name}="\${${name}:-${value}}"`)
   }
+  expect(script).toContain(`exec "$node" ${HEAP_FLAG} "$root/`)
 })
 
 test('every image is pinned by a version or a digest', () => {

@@ -5,6 +5,8 @@ import { QUICK_START } from '../../../src/platform/quick-start-argv.ts'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** What the image and `scoreline.sh` set for the C library. */
 export const MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '262144' }
+/** What they hand to Node. */
+export const HEAP_FLAG = '--max-semi-space-size=32'
 /** Workers start in two steps, and the machine may be busy with other tests. */
 const START_TIMEOUT_MS = 110_000
 
@@ -22,7 +24,7 @@ export class ServiceProcess {
     args: readonly string[],
     env: Readonly<Record<string, string>>,
   ) {
-    this.child = spawn(process.execPath, [...QUICK_START, file, ...args], {
+    this.child = spawn(process.execPath, [HEAP_FLAG, ...QUICK_START, file, ...args], {
       cwd: ROOT,
       // Nothing of the test's own environment, which names its databases.
       env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'warn', ...MALLOC, ...env },
