@@ -32,9 +32,10 @@ export class CellMaps {
   private readonly rules: readonly FeatureRule[]
   private readonly known = new Map<string, Map<number, PointsRange>[]>()
 
-  constructor(candidate: Card) {
+  /** @param rules of the candidate */
+  constructor(candidate: Card, rules = listRules(candidate.model)) {
     this.candidate = candidate
-    this.rules = listRules(candidate.model)
+    this.rules = rules
   }
 
   /** @param cards those of the models, in their order; null for one that can't be read */
@@ -56,7 +57,7 @@ export class CellMaps {
   private listSources(index: number, cards: readonly (Card | null)[]) {
     const wanted = this.candidate.spec.features[index]
     const all = cards.flatMap((card, position): Source[] => {
-      const feature = card?.spec.features.findIndex(({ name }) => name === wanted?.name) ?? -1
+      const feature = card?.model.featureIndex.get(wanted?.name ?? '') ?? -1
       return card === null || feature < 0 ? [] : [{ position, feature, card }]
     })
     const readType = ({ card, feature }: Source) => card.spec.features[feature]?.type
