@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
+import { free } from '../platform/bytes/free.ts'
 import { cardSteps, parseApplicants, parseJson } from '../platform/json.ts'
 import type { Steps } from '../platform/steps.ts'
 import { runInTurns } from '../platform/turn-taker.ts'
@@ -11,16 +12,20 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Receives the body as it was sent, before it is parsed; null: nobody asks for it. */
     onBody: ((bytes: Buffer) => void) | null
+    /** Throws if the body, which is there, should not be parsed. */
+    checkBody: (() => void) | null
   }
 }
 
 /** Makes JSON the only type of body that the service reads. */
 export function acceptJsonOnly(app: FastifyInstance): void {
   app.decorateRequest('onBody', null)
+  app.decorateRequest('checkBody', null)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, sent, done) => {
     const body = sent as Buffer
     try {
+      request.checkBody?.()
       request.onBody?.(body)
       // Other bytes would become another text: a category that nobody sent.
       if (!isUtf8(body)) throw new AppError('invalid_request', 'the body is not UTF-8')
@@ -40,6 +45,8 @@ function parsed({ raw, routeOptions }: FastifyRequest, body: Buffer): unknown {
   const needsNone = schema?.body === undefined || config.isBodyOptional === true
   if (needsNone && body.length === 0) return undefined
   const text = body.toString()
+  // A copy of Fastify's, which nobody else has.
+  free(body)
   if (config.takesCard === true) return runInTurns(whileConnected(raw.socket, readCard(text)))
   const hasApplicants = config.load !== undefined || config.takesApplicant === true
   return hasApplicants ? parseApplicants(text) : parseJson(text)

@@ -49,7 +49,7 @@ describe('a request that the fast path gives up', () => {
   }
 
   /** Opens a connection and sends a request without the last characters of its body. */
-  async function sendPart(query: string, missingChars: number): Promise<Socket> {
+  async function sendPart(query: string, missingChars: number, body = BODY): Promise<Socket> {
     const { port } = service.app.server.address() as AddressInfo
     const socket = connect(port, '127.0.0.1').setEncoding('utf8')
     await once(socket, 'connect')
@@ -58,9 +58,9 @@ describe('a request that the fast path gives up', () => {
       'host: x',
       `authorization: Bearer ${key}`,
       'content-type: application/json',
-      `content-length: ${BODY.length}`,
+      `content-length: ${body.length}`,
     ]
-    socket.write(`${head.join('\r\n')}\r\n\r\n${BODY.slice(0, -missingChars)}`)
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, -missingChars)}`)
     return socket
   }
 
@@ -102,6 +102,21 @@ describe('a request that the fast path gives up', () => {
       expect(response).toMatch(/^HTTP\/1\.1 503 .*"error":"unavailable"/s)
     },
   )
+
+  // To parse a large body takes longer than to score it: a refusal after that helps nobody.
+  test('is shed before a large body is parsed', async () => {
+    const { shedder } = service.services.telemetry
+    const asked = vi.spyOn(shedder.loop, 'hasTimeForScore').mockReturnValue(true)
+    const notJson = '{'.repeat(100_000)
+    const socket = await sendPart('?lang=en', 5, notJson)
+    await expect.poll(() => shedder.bodies.heldBytes).toBe(notJson.length)
+    asked.mockReturnValue(false)
+    socket.write(notJson.slice(-5))
+    const [response] = (await once(socket, 'data')) as string[]
+    expect(response).toMatch(/^HTTP\/1\.1 503 .*"error":"unavailable"/s)
+    socket.destroy()
+    await expect.poll(() => shedder.bodies.heldBytes).toBe(0)
+  })
 
   test.each(WAYS)(
     'is observed when its client hangs up amid the body, by %s',
