@@ -24,6 +24,9 @@ export const whole = makeFormat(0, 0)
 /** A score, or points. */
 export const number = makeFormat(0, 2)
 
+/** A mean, or another figure whose column lines up its decimals. */
+export const twoDecimals = makeFormat(2, 2)
+
 const points = makeFormat(1, 1, ' pp')
 
 /** A difference of two shares, in percentage points: `+3.0 %` could be of the first one. */

@@ -3,9 +3,10 @@ import { useDeployment, useModel, useModelNames } from '../../api/deployments.ts
 import { useDefinitions, usePerformance } from '../../api/performance.ts'
 import type { Schemas } from '../../api/types.ts'
 import { featureNames } from '../../ui/card.ts'
-import { counted, number, percent, power, signed, whole } from '../../ui/figures.ts'
+import { counted, number, percent, power, whole } from '../../ui/figures.ts'
 import { Light, type LightKind } from '../../ui/light.tsx'
 import { Failure, Loading } from '../../ui/states.tsx'
+import { writeDifference } from '../performance/verdicts.ts'
 import { SwapPicture } from './swap-picture.tsx'
 
 type Verdict = Schemas['ChallengerVerdict']
@@ -74,20 +75,13 @@ function conclude(name: string, found: Verdict | undefined, label: string | unde
   }
   const { verdict, n, auc, champion_auc: other } = found
   const basis = `On the same ${counted(n, 'applicant')} with an outcome (${whole(found.bad)} bad, “${label}”)`
-  const figures = `AUC ${power(auc)} against ${power(other)}, ${differenceText(found)}`
+  const figures = `AUC ${power(auc)} against ${power(other)}, difference ${writeDifference(found)}`
   if (verdict === 'better') return `${basis}, ${name} ranks better: ${figures}.`
   if (verdict === 'worse') return `${basis}, ${name} ranks worse: ${figures}. Do not promote it.`
   if (verdict === 'no_difference') {
     return `${basis}, ${name} ranks as well as the champion: ${figures}. No difference that matters.`
   }
   return `${basis}: ${figures}. That is not enough for a verdict.${neededText(found)}`
-}
-
-function differenceText(found: Verdict): string {
-  const { auc_difference: difference, auc_difference_low: low, auc_difference_high: high } = found
-  const text = `difference ${signed(difference, power)}`
-  if (low === null || high === null) return text
-  return `${text} (${signed(low, power)} … ${signed(high, power)})`
 }
 
 function neededText(found: Verdict | undefined): string {

@@ -10,7 +10,7 @@ import { Chart } from '../../ui/chart/chart.tsx'
 import { completePeriod } from '../../ui/complete-period.ts'
 import { period, shortDay } from '../../ui/dates.ts'
 import { Facts, When } from '../../ui/facts.tsx'
-import { index, number, percent, power, sampleSize, whole } from '../../ui/figures.ts'
+import { index, number, percent, power, sampleSize, twoDecimals, whole } from '../../ui/figures.ts'
 import { ATTENTION_LIGHTS, Light, VerdictLight } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Loaded, Notice } from '../../ui/states.tsx'
@@ -96,7 +96,11 @@ function Conclusion({ row }: { row: Row }) {
             week && `chance explains up to ${index(week.stability.cv_95)}`,
           ],
           ['PSI of the month', index(month?.stability.psi), month && sampleSize(month.n)],
-          ['Mean score', number(week?.mean_score), week && `sample ${number(week.mean_expected)}`],
+          [
+            'Mean score',
+            twoDecimals(week?.mean_score),
+            week && `sample ${twoDecimals(week.mean_expected)}`,
+          ],
           ['AUC', power(auc), performance && `${whole(performance.bad)} bad known`],
           [
             'Alarm',

@@ -6,7 +6,7 @@ import type { Schemas } from '../../api/types.ts'
 import { LISTED_BINS_MAX } from '../../contract.ts'
 import { useAddress } from '../../ui/address.ts'
 import { featureNames } from '../../ui/card.ts'
-import { NONE, number, readNumber, signed, whole } from '../../ui/figures.ts'
+import { NONE, number, readNumber, signed, twoDecimals, whole } from '../../ui/figures.ts'
 import { LanguageChoice } from '../../ui/language-choice.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
@@ -97,6 +97,8 @@ function Reasons(props: {
   const compared = features.filter(({ baseline_points: points }) => points !== null)
   const differences = compared.map((one) => one.points - (one.baseline_points ?? 0))
   const start = differences.reduce((sum, one) => sum - one, score)
+  const isWhole = reasons.every(({ distance }) => Number.isInteger(distance))
+  const write = isWhole ? whole : twoDecimals
   const bins = new Map(features.map((one) => [one.name, one.bin && binWords(one.bin)]))
   return (
     <>
@@ -114,7 +116,7 @@ function Reasons(props: {
             <bdi key="text">
               {one.rank}. {one.text}
             </bdi>,
-            number(one.distance),
+            write(one.distance),
             one.features
               .map((name) => `${nameFeature(name)}: ${bins.get(name) ?? 'missing or in no bin'}`)
               .join('; ') || NONE,

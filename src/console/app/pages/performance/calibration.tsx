@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/types.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
-import { index, number, percent, signed, whole } from '../../ui/figures.ts'
+import { index, number, percent, signed, twoDecimals, whole } from '../../ui/figures.ts'
 import { Light, type LightKind } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { DataTable } from '../../ui/table.tsx'
@@ -99,7 +99,7 @@ export function Gains({ found: { gains, n } }: { found: Performance }) {
           },
           { head: 'Approved', figure: (one) => percent(one.approval_rate) },
           { head: 'Bad rate of those', figure: (one) => percent(one.cum_bad_rate) },
-          { head: 'Lift', figure: ({ lift }) => number(lift) },
+          { head: 'Lift', figure: ({ lift }) => twoDecimals(lift) },
         ]}
       />
     </Panel>

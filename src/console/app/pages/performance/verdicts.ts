@@ -31,6 +31,19 @@ export function between(
   return low === null || high === null ? 'no interval' : `${show(low)} … ${show(high)}`
 }
 
+/** The difference of two AUC, with its interval if there is one. */
+export function writeDifference(
+  found: Pick<
+    Schemas['ChallengerVerdict'],
+    'auc_difference' | 'auc_difference_low' | 'auc_difference_high'
+  >,
+): string {
+  const { auc_difference: difference, auc_difference_low: low, auc_difference_high: high } = found
+  const text = signed(difference, power)
+  if (low === null || high === null) return text
+  return `${text} (${signed(low, power)} … ${signed(high, power)})`
+}
+
 /** The answers that a report gives, as the service judges them. */
 export function listAnswers(
   found: Performance,

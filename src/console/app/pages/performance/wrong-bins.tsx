@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/types.ts'
 import { cellText, type FeatureName } from '../../ui/card.ts'
-import { index, number, percent, signed, whole } from '../../ui/figures.ts'
+import { index, number, percent, signed, twoDecimals, whole } from '../../ui/figures.ts'
 import { Light } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { DataTable } from '../../ui/table.tsx'
@@ -52,7 +52,7 @@ export function WrongBins({ found, featureName }: Found) {
             figure: (one) =>
               `${percent(one.bad_rate)} (${between(one.bad_rate_low, one.bad_rate_high, percent)})`,
           },
-          { head: 'Deviations', figure: ({ beyond }) => signed(beyond) },
+          { head: 'Deviations', figure: ({ beyond }) => signed(beyond, twoDecimals) },
           {
             head: 'Bads',
             cell: ({ beyond }) =>

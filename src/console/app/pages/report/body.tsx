@@ -4,14 +4,24 @@ import type { FeatureName } from '../../ui/card.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
 import { monthName, shortDay, when } from '../../ui/dates.ts'
 import { Facts } from '../../ui/facts.tsx'
-import { counted, index, NONE, number, percent, power, signed, whole } from '../../ui/figures.ts'
+import {
+  counted,
+  index,
+  NONE,
+  number,
+  percent,
+  power,
+  signed,
+  twoDecimals,
+  whole,
+} from '../../ui/figures.ts'
 import { Light, VerdictLight } from '../../ui/light.tsx'
 import { sentence } from '../../ui/names.ts'
 import { Panel } from '../../ui/page.tsx'
 import { DataTable } from '../../ui/table.tsx'
 import { didAlone } from '../audit/words.ts'
 import { Calibration } from '../performance/calibration.tsx'
-import { between, listAnswers, listPowers } from '../performance/verdicts.ts'
+import { listAnswers, listPowers, writeDifference } from '../performance/verdicts.ts'
 import { byIndex, conclude, unusualShare, worstVerdict } from '../stability/conclusion.ts'
 
 type Report = Schemas['MonthlyReport']
@@ -72,7 +82,7 @@ function Stability({ report, featureName }: ReportProps) {
       <Facts
         facts={[
           ['PSI of the score', index(score.psi), `chance up to ${index(score.cv_95)}`],
-          ['Mean score', number(score.mean), `sample ${number(score.mean_expected)}`],
+          ['Mean score', twoDecimals(score.mean), `sample ${twoDecimals(score.mean_expected)}`],
           ['Applicants', whole(stability.n)],
           ['Levels', `${number(stability.watch)} and ${number(stability.act)}`],
         ]}
@@ -101,7 +111,7 @@ function Stability({ report, featureName }: ReportProps) {
           { head: 'Verdict', cell: ({ verdict }) => <VerdictLight verdict={verdict} /> },
           { head: 'PSI', figure: (one) => index(one.csi_psi) },
           { head: 'By chance', figure: (one) => index(one.cv_95) },
-          { head: 'Points', figure: (one) => signed(one.csi_points) },
+          { head: 'Points', figure: (one) => signed(one.csi_points, twoDecimals) },
           { head: 'Missing', figure: (one) => percent(unusualShare(one)) },
         ]}
       />
@@ -136,8 +146,7 @@ function Performance({ report: { performance: found, from } }: ReportProps) {
             },
             {
               head: 'Difference',
-              figure: (one) =>
-                `${signed(one.auc_difference, power)} (${between(one.auc_difference_low, one.auc_difference_high, power)})`,
+              figure: writeDifference,
             },
           ]}
         />

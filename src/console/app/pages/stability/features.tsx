@@ -1,7 +1,16 @@
 import type { Schemas } from '../../api/types.ts'
 import { cellText, type FeatureName } from '../../ui/card.ts'
 import { shortDay } from '../../ui/dates.ts'
-import { index, NONE, number, percent, shareDifference, signed, whole } from '../../ui/figures.ts'
+import {
+  index,
+  NONE,
+  number,
+  percent,
+  shareDifference,
+  signed,
+  twoDecimals,
+  whole,
+} from '../../ui/figures.ts'
 import { VerdictLight } from '../../ui/light.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 import { byIndex, featureSince, isShift, unusualShare } from './conclusion.ts'
@@ -41,7 +50,7 @@ export function Features(props: {
     {
       id: 'points',
       head: 'Points moved',
-      figure: ({ csi_points }) => signed(csi_points),
+      figure: ({ csi_points }) => signed(csi_points, twoDecimals),
       value: ({ csi_points }) => csi_points,
     },
     {

@@ -8,7 +8,7 @@ import type { FeatureName } from '../../ui/card.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
 import { shortDay } from '../../ui/dates.ts'
 import { Facts } from '../../ui/facts.tsx'
-import { index, number, percent, whole } from '../../ui/figures.ts'
+import { index, number, percent, twoDecimals, whole } from '../../ui/figures.ts'
 import { VerdictLight } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
@@ -115,7 +115,7 @@ function Conclusion({ stability, points, featureName }: Found) {
           ['Development sample', baseline === null ? 'none' : whole(baseline.n)],
           ['PSI of the score', index(score.psi)],
           ['By chance up to', index(score.cv_95)],
-          ['Mean score', number(score.mean), `sample ${number(score.mean_expected)}`],
+          ['Mean score', twoDecimals(score.mean), `sample ${twoDecimals(score.mean_expected)}`],
           ['Version', stability.model_version],
         ]}
       />

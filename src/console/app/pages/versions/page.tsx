@@ -6,7 +6,7 @@ import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { type FeatureName, plainBin } from '../../ui/card.ts'
 import { Facts } from '../../ui/facts.tsx'
-import { counted, NONE, number, percent, signed, whole } from '../../ui/figures.ts'
+import { counted, NONE, number, percent, signed, twoDecimals, whole } from '../../ui/figures.ts'
 import { withVersion } from '../../ui/names.ts'
 import { Badge, Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
@@ -135,7 +135,7 @@ function Report({ compared, spec, otherSpec, featureName }: ReportProps) {
           {
             id: 'mean',
             head: 'Mean points change by',
-            figure: (one) => signed(one.mean_difference),
+            figure: (one) => signed(one.mean_difference, twoDecimals),
             value: effect,
           },
           {
