@@ -1,11 +1,11 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { api } from '../../api/client.ts'
 import { useModelNames } from '../../api/deployments.ts'
 import { useDefinitions, usePerformance } from '../../api/performance.ts'
 import { deploys } from '../../api/roles.ts'
-import { useUser } from '../../api/state.ts'
+import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { Facts } from '../../ui/facts.tsx'
@@ -63,14 +63,13 @@ function Defined(about: AboutDeployment) {
 
 /** Keeps the AUC at development with a model, so that nobody types it again. */
 function useKeptAuc(modelId: string, onKept: () => void) {
-  const client = useQueryClient()
   return useMutation({
     mutationFn: (auc: number) => {
       const params = { path: { id: modelId } }
       return api.PUT('/v1/models/{id}/baseline', { params, body: { development_auc: auc } })
     },
     onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ['/v1/deployments/{slug}/performance'] })
+      await renewAnswers(['/v1/deployments/{slug}/performance'])
       onKept()
     },
   })
