@@ -61,13 +61,15 @@ function CheckpointPanel() {
           </>
         )}
       </Loaded>
-      <Loaded of={verifier}>
-        {({ key }) => (
-          <p>
-            Key of the verifier: <code>{key}</code> <Copy text={key} label="Copy the key" />
-          </p>
-        )}
-      </Loaded>
+      {asked.data && (
+        <Loaded of={verifier}>
+          {({ key }) => (
+            <p>
+              Key of the verifier: <code>{key}</code> <Copy text={key} label="Copy the key" />
+            </p>
+          )}
+        </Loaded>
+      )}
     </Panel>
   )
 }
