@@ -71,9 +71,11 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.sees('Only the present card approves')
     await visitor.sees('Against known outcomes')
     await visitor.sees('17 bad, of 50 applicants')
+    await visitor.sees('Gini of the present card')
     // A link shows a colleague the same.
     await page.reload()
     await visitor.sees('17 bad, of 50 applicants')
+    await visitor.sees('Gini of the present card')
     expect(await visitor.violations()).toEqual([])
     await page.setViewportSize({ width: 320, height: 800 })
     expect(await visitor.overflowPx()).toBeLessThanOrEqual(0)

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { api, readData } from '../../api/client.ts'
 import { useModels } from '../../api/deployments.ts'
 import { isOpen, useJob } from '../../api/jobs.ts'
-import { useDefinitions } from '../../api/performance.ts'
+import { useDefinitions, usePerformance } from '../../api/performance.ts'
 import { post } from '../../api/send.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -66,18 +66,19 @@ function Start() {
   const cutoff = fields.cutoff.trim() === '' ? null : readNumber(fields.cutoff)
   const start = async () => {
     const days = Number(fields.days)
-    const from = new Date(Date.now() - days * DAY_MS).toISOString()
+    const { deployment, definition } = fields
+    const from = days > 0 ? new Date(Date.now() - days * DAY_MS).toISOString() : undefined
     const rest = JSON.stringify({
-      source: { deployment: fields.deployment, ...(days > 0 && { from }) },
+      source: { deployment, from },
       ...(cutoff !== null && { cutoffs: [cutoff] }),
-      ...(fields.definition !== '' && { definition: fields.definition }),
+      ...(definition !== '' && { definition }),
     }).slice(1)
     const body =
       file === null
         ? `{"model_id":${JSON.stringify(fields.model)},${rest}`
         : `{"spec":${(await file.text()).replace(/^\uFEFF/, '')},${rest}`
     const { id } = await post<Schemas['Job']>('/v1/backtests', body)
-    change({ job: id })
+    change({ job: id, deployment, definition, from })
   }
   return (
     <Panel>
@@ -145,6 +146,8 @@ function missingIn(
 
 function Running({ id, mayCancel }: { id: string; mayCancel: boolean }) {
   const job = useJob(id)
+  const [{ deployment = '', definition, from }] = useAddress()
+  const present = usePerformance(deployment, definition, from ? { from } : {}).data
   const cancel = useMutation({
     mutationFn: () => readData(api.POST('/v1/jobs/{id}/cancel', { params: { path: { id } } })),
     onSuccess: () => renewAnswers(['/v1/jobs/{id}']),
@@ -173,7 +176,9 @@ function Running({ id, mayCancel }: { id: string; mayCancel: boolean }) {
             </Panel>
           )
         }
-        if (status === 'done') return <BacktestView result={result as BacktestResult} />
+        if (status === 'done') {
+          return <BacktestView result={result as BacktestResult} present={present} />
+        }
         return (
           <Notice kind="watch">
             {status === 'failed' ? message : 'The backtest was cancelled.'}

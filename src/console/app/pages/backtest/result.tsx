@@ -1,3 +1,4 @@
+import type { Schemas } from '../../api/types.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { index, NONE, number, percent, power, whole } from '../../ui/figures.ts'
@@ -21,6 +22,9 @@ const CELLS = {
   both_decline: 'Both decline',
   undecided: 'The log does not tell',
 } as const
+
+type Present = Schemas['Performance'] | undefined
+type Powers = NonNullable<BacktestResult['performance']>
 
 /** The result of a job, whose fields the document of the API does not name. */
 export interface BacktestResult {
@@ -60,7 +64,8 @@ export interface BacktestResult {
   } | null
 }
 
-export function BacktestView({ result }: { result: BacktestResult }) {
+/** @param present how well the present card ranks the same period, where the address tells it */
+export function BacktestView({ result, present }: { result: BacktestResult; present: Present }) {
   const { n, exact_share: exact, scores, psi, features, swap_set: swaps } = result
   if (n === 0) {
     return <Empty title="No applicants" hint="The deployment scored nobody in this period." />
@@ -82,7 +87,7 @@ export function BacktestView({ result }: { result: BacktestResult }) {
         )}
       </Panel>
       {swaps && <Swaps swaps={swaps} />}
-      {result.performance && <Known known={result.performance} />}
+      {result.performance && <Known known={result.performance} present={present} />}
       <Panel title="Features">
         <PlainTable
           caption="Features"
@@ -119,7 +124,7 @@ function conclusion({ exact_share: exact, swap_set: swaps, performance: known }:
 }
 
 /** Shows how well the candidate tells good from bad, where both are known. */
-function Known({ known }: { known: NonNullable<BacktestResult['performance']> }) {
+function Known({ known, present }: { known: Powers; present: Present }) {
   const interval = (name: 'auc' | 'gini' | 'ks') =>
     between(known[`${name}_low`], known[`${name}_high`], power)
   return (
@@ -127,6 +132,7 @@ function Known({ known }: { known: NonNullable<BacktestResult['performance']> })
       <Facts
         facts={[
           ['Gini', power(known.gini), interval('gini')],
+          ...(present === undefined || present.n === 0 ? [] : [comparePresent(present)]),
           ['AUC', power(known.auc), interval('auc')],
           ['KS', power(known.ks), interval('ks')],
           ['Brier score', index(known.brier)],
@@ -138,11 +144,16 @@ function Known({ known }: { known: NonNullable<BacktestResult['performance']> })
         ]}
       />
       <p className="muted">
-        Intervals of 95 percent, over applicants with an exact score. Nobody knows the outcome of
-        those whom only the candidate approves.
+        Intervals of 95 percent; those of the candidate over applicants with an exact score. Nobody
+        knows the outcome of those whom only the candidate approves.
       </p>
     </Panel>
   )
+}
+
+function comparePresent({ gini, gini_low: low, gini_high: high, n }: NonNullable<Present>) {
+  const basis = `${between(low, high, power)}, of ${whole(n)} with an outcome`
+  return ['Gini of the present card', power(gini), basis] as const
 }
 
 function Swaps({ swaps }: { swaps: NonNullable<BacktestResult['swap_set']> }) {
