@@ -2,10 +2,12 @@ import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
+import { useOverview } from '../api/overview.ts'
 import { ROLE_NAMES } from '../api/roles.ts'
 import { signOut } from '../api/session.ts'
 import { useFailingSince, useUser } from '../api/state.ts'
 import { clock } from '../ui/dates.ts'
+import { Light } from '../ui/light.tsx'
 import { Failure } from '../ui/states.tsx'
 import { PLACES } from './places.ts'
 import { ThemeSwitch } from './theme-switch.tsx'
@@ -52,6 +54,8 @@ export function Shell() {
 
 function Navigation() {
   const { role } = useUser()
+  const overview = useOverview()
+  const worst = overview.data?.pages[0]?.deployments[0]
   return (
     <nav aria-label="Console">
       {PLACES.map(({ group, places }) => {
@@ -66,6 +70,11 @@ function Navigation() {
                     <Link to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
                       {name}
                     </Link>
+                    {to === '/' && worst?.attention === 'act' && (
+                      <Light kind="act" isShort>
+                        A deployment needs action
+                      </Light>
+                    )}
                   </li>
                 ))}
               </ul>

@@ -1,8 +1,7 @@
 import { Button, SegmentedControl } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useMemo } from 'react'
-import { read } from '../../api/client.ts'
+import { useOverview } from '../../api/overview.ts'
 import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -18,17 +17,13 @@ import { COLUMNS } from './columns.tsx'
 
 type Deployment = Schemas['OverviewDeployment']
 
-const PATH = '/v1/overview'
-const REFRESH_MS = 60_000
-/** Deployments of the first answer: few enough for a slow line. */
-const FIRST = 25
 const ATTENTION = ['act', 'watch', 'unknown', 'none'] as const
 const ENVIRONMENTS = listChoices({ '': 'All', production: 'Production', staging: 'Staging' })
 
 /** Monday morning: every deployment, those first that need attention, and why. */
 export default function OverviewPage() {
   const { role } = useUser()
-  const asked = useOverview()
+  const asked = useWholeOverview()
   const actions = deploys(role) && (
     <Button component={Link} to={'/models/new' as string}>
       Deploy a model
@@ -55,15 +50,8 @@ export default function OverviewPage() {
 }
 
 /** All pages of the overview: the first is shown at once. */
-function useOverview() {
-  const asked = useInfiniteQuery({
-    queryKey: [PATH],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      read(PATH, { query: cursor === '' ? { limit: FIRST } : { cursor } }, signal),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor }) => next_cursor,
-    refetchInterval: REFRESH_MS,
-  })
+function useWholeOverview() {
+  const asked = useOverview()
   const { hasNextPage, isFetching, fetchNextPage } = asked
   useEffect(() => {
     if (hasNextPage && !isFetching) void fetchNextPage()
