@@ -48,14 +48,14 @@ export function Copy({ text, label }: { text: string; label: string }) {
     setTimeout(() => setSaid(''), COPIED_MS)
   }
   return (
-    <>
+    <span>
       <Button size="compact-sm" variant="default" onClick={() => void copy()}>
         {label}
       </Button>{' '}
       <span role="status" className="small">
         {said}
       </span>
-    </>
+    </span>
   )
 }
 

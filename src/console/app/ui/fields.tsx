@@ -82,7 +82,7 @@ export function Download(props: {
     <>
       <Button
         variant="default"
-        size="compact-md"
+        size="compact-sm"
         aria-busy={reading.isPending}
         onClick={() => !reading.isPending && reading.mutate()}
       >

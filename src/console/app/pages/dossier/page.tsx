@@ -116,7 +116,7 @@ function Answer({ score, result, record }: { score: Logged; result: Result; reco
         <Facts
           isLarge
           facts={[
-            ['Score', number(result.score)],
+            ['Score', <strong key="score">{number(result.score)}</strong>],
             ['Grade', <bdi key="grade">{result.risk_grade ?? NONE}</bdi>],
             ['Probability of default', percent(result.pd)],
           ]}

@@ -22,7 +22,7 @@ export function ProofPanel({ score, result, record }: ProofPanelProps) {
     <Panel
       title="Proof"
       actions={
-        <Button size="compact-md" loading={proving.isPending} onClick={() => proving.mutate()}>
+        <Button size="compact-sm" loading={proving.isPending} onClick={() => proving.mutate()}>
           Prove that it is unaltered
         </Button>
       }
@@ -98,7 +98,7 @@ function Proved(
         ))}
       </ul>
       <p>
-        <Button variant="default" size="compact-md" onClick={save}>
+        <Button variant="default" size="compact-sm" onClick={save}>
           Download the evidence
         </Button>
       </p>

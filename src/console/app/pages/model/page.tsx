@@ -32,12 +32,12 @@ export default function ModelPage() {
         Specification
       </Download>
       {deploys(role) && (
-        <Button size="compact-md" variant="default" onClick={() => setDialog('copy')}>
+        <Button size="compact-sm" variant="default" onClick={() => setDialog('copy')}>
           Copy to {model.environment === 'staging' ? 'production' : 'staging'}
         </Button>
       )}
       {manages(role) && (
-        <Button size="compact-md" variant="default" onClick={() => setDialog('status')}>
+        <Button size="compact-sm" variant="default" onClick={() => setDialog('status')}>
           {model.status === 'active' ? 'Archive' : 'Restore'}
         </Button>
       )}

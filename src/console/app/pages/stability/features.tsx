@@ -44,7 +44,7 @@ export function Features(props: {
       head: 'Since',
       cell: ({ name, verdict }) => {
         const since = isShift(verdict) ? featureSince(points, name) : null
-        return since === null ? NONE : shortDay(since)
+        return since === null ? NONE : <span className="one-line">{shortDay(since)}</span>
       },
     },
     {

@@ -46,13 +46,19 @@ const TOP = 10
 const BOTTOM = 24
 const WIDTH_MIN = 260
 const TICK_WIDTH = 78
+const MARK_ROW = 12
+const MARK_ROWS = 4
 
 /**
  * A chart of series over one axis: units, bands, reference lines, a crosshair for pointer and
  * arrow keys, and a table of all that it shows.
  */
 export function Chart(props: ChartProps) {
-  const { title, at, series, levels = [], marks = [], from, height = 190, format, formatAt } = props
+  const { title, at, series, levels = [], marks = [], from, format, formatAt } = props
+  // Names of marks stand above the plot, where no line strikes them through.
+  const rows = Math.min(marks.length, MARK_ROWS)
+  const top = TOP + MARK_ROW * rows
+  const height = (props.height ?? 190) + MARK_ROW * rows
   const { ref, width: measured } = useElementSize<HTMLDivElement>()
   const width = Math.max(measured, WIDTH_MIN)
   const [place, setPlace] = useCrosshair(props.group)
@@ -60,7 +66,7 @@ export function Chart(props: ChartProps) {
   const all = series.flatMap(({ values, low = [], high = [] }) => [...values, ...low, ...high])
   const known = all.filter((value) => value !== null)
   const base = [...levels.map((level) => level.at), ...(from === undefined ? [] : [from])]
-  const y = linearScale([...known, ...base], [height - BOTTOM, TOP])
+  const y = linearScale([...known, ...base], [height - BOTTOM, top])
   const x = horizontal(at, width)
   const nearest = place === null ? null : nearestTo(at, place)
   const point = ({ clientX, currentTarget }: PointerEvent<SVGSVGElement>) => {
@@ -96,7 +102,7 @@ export function Chart(props: ChartProps) {
           onKeyDown={step}
           onBlur={() => setPlace(null)}
         >
-          <Axes x={x} y={y} width={width} height={height} {...props} />
+          <Axes {...props} x={x} y={y} width={width} height={height} />
           {series.map((one, index) => (
             <Drawn key={one.name} series={one} index={index} x={x} y={y} at={at} />
           ))}
@@ -110,14 +116,16 @@ export function Chart(props: ChartProps) {
           ))}
           {marks.map((mark, index) => (
             <g key={`${mark.at} ${mark.name}`} className="mark">
-              <path d={`M${x(mark.at)} ${TOP}V${height - BOTTOM}`} />
-              <text x={x(mark.at) + 4} y={TOP + 9 + 12 * (index % 4)}>
+              <path
+                d={`M${x(mark.at)} ${TOP - 4 + MARK_ROW * (index % MARK_ROWS)}V${height - BOTTOM}`}
+              />
+              <text x={x(mark.at) + 4} y={TOP + 5 + MARK_ROW * (index % MARK_ROWS)}>
                 {mark.name}
               </text>
             </g>
           ))}
           {shownAt !== null && (
-            <path className="crosshair" d={`M${x(shownAt)} ${TOP}V${height - BOTTOM}`} />
+            <path className="crosshair" d={`M${x(shownAt)} ${top}V${height - BOTTOM}`} />
           )}
         </svg>
       </div>
