@@ -6,8 +6,8 @@ import { errorResponses } from '../../schemas/errors.ts'
 import { AppError } from '../errors.ts'
 import { ANYONE } from '../http/access/caller.ts'
 import { limitBodies } from '../http/body-limit.ts'
-import { clientNetwork } from '../http/client-network.ts'
 import { defineRoute } from '../http/define-route.ts'
+import { readClient } from '../identity/auth/client.ts'
 import { forbidStoring } from '../identity/auth/plugin.ts'
 import type { AuthService, Session } from '../identity/auth/service.ts'
 import { readTokens } from '../identity/auth/tokens.ts'
@@ -44,8 +44,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<SessionRouteOptions> = asy
       response,
     }),
     async (request, reply) => {
-      const clientAddress = clientNetwork(request.ip)
-      const started = await auth.login({ ...request.body, clientAddress })
+      const started = await auth.login({ ...request.body, ...readClient(request) })
       // The new cookie replaces the former one, so its session could not be ended later.
       const former = session.readToken(request)
       if (former !== null) await auth.logout(former)

@@ -4,8 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
 import { AppError } from '../errors.ts'
 import { ANYONE } from '../http/access/caller.ts'
-import { clientNetwork } from '../http/client-network.ts'
 import { defineRoute } from '../http/define-route.ts'
+import { readClient } from '../identity/auth/client.ts'
 import { findSignOnRefusal, signOnRefused } from '../identity/auth/oidc/refusals.ts'
 import { SIGN_ON_LIFE_SEC, type SignOnService } from '../identity/auth/oidc/service.ts'
 import { forbidStoring } from '../identity/auth/plugin.ts'
@@ -96,13 +96,13 @@ export const consoleSignOnRoutes: FastifyPluginAsyncTypebox<ConsoleSignOnOptions
     async (request, reply) => {
       const isSecure = session.isSecure(request)
       const flow = SIGN_ON_COOKIE.valueIn(request, isSecure)
-      const clientAddress = clientNetwork(request.ip)
       // Whatever comes of it, this sign-on has ended.
       reply.header('set-cookie', SIGN_ON_COOKIE.header('', { maxAgeSec: 0, isSecure }))
       try {
         if (flow === null) throw signOnRefused('flow')
         const answer = readAnswer(request.query)
-        const started = await signOn.finish({ use: 'console', flow, answer, clientAddress })
+        const order = { use: 'console', flow, answer, ...readClient(request) } as const
+        const started = await signOn.finish(order)
         const { formerTokenHash } = started
         // The browser forgets that session now, so it could not be ended later.
         if (formerTokenHash !== null) {

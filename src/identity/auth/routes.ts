@@ -3,8 +3,8 @@ import { LoginRequest, RefreshRequest, TokenResult } from '../../../schemas/auth
 import { errorResponses } from '../../../schemas/errors.ts'
 import { ANYONE } from '../../http/access/caller.ts'
 import { limitBodies } from '../../http/body-limit.ts'
-import { clientNetwork } from '../../http/client-network.ts'
 import { defineRoute } from '../../http/define-route.ts'
+import { readClient } from './client.ts'
 import { forbidStoring } from './plugin.ts'
 import type { AuthService } from './service.ts'
 import { readTokens } from './tokens.ts'
@@ -27,8 +27,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<{ readonly auth: AuthService 
     }),
     async (request, reply) => {
       forbidStoring(reply)
-      const clientAddress = clientNetwork(request.ip)
-      return readTokens(app, await auth.login({ ...request.body, clientAddress }))
+      return readTokens(app, await auth.login({ ...request.body, ...readClient(request) }))
     },
   )
 

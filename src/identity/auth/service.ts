@@ -7,6 +7,7 @@ import {
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/ids/ids.ts'
 import { ANONYMOUS, auditRecord } from '../audit/record.ts'
+import { type Client, describeClient } from './client.ts'
 import { makeSubjects, normalizeEmail } from './email.ts'
 import type { LoginThrottle } from './login-throttle.ts'
 import { OpenSessions } from './open-sessions.ts'
@@ -51,11 +52,9 @@ export interface NewTeam {
   readonly createdAt: Date
 }
 
-interface Credentials {
+interface Credentials extends Client {
   readonly email: string
   readonly password: string
-  /** The client's address; for IPv6 the network that one client has at least. */
-  readonly clientAddress: string
 }
 
 /** Proof of a login or refresh: the caller, and a refresh token that is shown only here. */
@@ -131,8 +130,9 @@ export class AuthService {
    * @throws AppError `invalid_credentials`, the same and after the same time for an unknown address
    *   and for a wrong password; `rate_limited` after too many of either
    */
-  async login({ email, password, clientAddress }: Credentials): Promise<Session> {
+  async login({ email, password, ...client }: Credentials): Promise<Session> {
     const { store, passwords, throttle, sessions, clock } = this.options
+    const { clientAddress } = client
     const subjects = makeSubjects(clientAddress, email)
     await throttle.refuseSpent(subjects)
     const address = normalizeEmail(email)
@@ -145,7 +145,7 @@ export class AuthService {
     const refreshToken = newRefreshToken()
     const epochMs = clock.epochMs()
     const familyId = newId('fam_', epochMs)
-    const after = { address: clientAddress }
+    const after = describeClient(client)
     const change = { action: 'session.sign_in', subject: familyId, after } as const
     const audit = auditRecord({ userId: user.id, teamId: user.teamId }, change, epochMs)
     const start = { token: this.stored(refreshToken), audit }

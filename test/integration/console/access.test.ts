@@ -118,7 +118,9 @@ describe.skipIf(chromiumPath() === null)('pages of access in a browser', () => {
     const row = visitor.page.getByRole('row', { name: OWNER.email })
     await row.locator('td').nth(2).locator('time').waitFor()
     await visitor.go('account')
-    await visitor.page.getByRole('row', { name: 'this one' }).getByText('127.0.0.1').waitFor()
+    const session = visitor.page.getByRole('row', { name: 'this one' })
+    await session.getByText('127.0.0.1').waitFor()
+    await session.getByText(/^Chrome on /).waitFor()
     await visitor.go('access-review')
     await visitor.page
       .getByRole('row', { name: OWNER.email })

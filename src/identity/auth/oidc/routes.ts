@@ -5,8 +5,8 @@ import { SignOnRequest, SignOnStart, SignOnStartRequest } from '../../../../sche
 import { AppError } from '../../../errors.ts'
 import { ANYONE } from '../../../http/access/caller.ts'
 import { limitBodies } from '../../../http/body-limit.ts'
-import { clientNetwork } from '../../../http/client-network.ts'
 import { defineRoute } from '../../../http/define-route.ts'
+import { readClient } from '../client.ts'
 import { forbidStoring } from '../plugin.ts'
 import { readTokens } from '../tokens.ts'
 import { SIGN_ON_LIFE_SEC, type SignOnService } from './service.ts'
@@ -43,8 +43,8 @@ export const signOnRoutes: FastifyPluginAsyncTypebox<{ readonly signOn: SignOnSe
     async (request, reply) => {
       forbidStoring(reply)
       const { flow, ...answer } = request.body
-      const clientAddress = clientNetwork(request.ip)
-      return readTokens(app, await signOn.finish({ use: 'api', flow, answer, clientAddress }))
+      const order = { use: 'api', flow, answer, ...readClient(request) } as const
+      return readTokens(app, await signOn.finish(order))
     },
   )
 }

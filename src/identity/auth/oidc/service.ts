@@ -3,6 +3,7 @@ import { AppError } from '../../../errors.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { newId } from '../../../platform/ids/ids.ts'
 import { ANONYMOUS, auditRecord } from '../../audit/record.ts'
+import type { Client } from '../client.ts'
 import { normalizeEmail } from '../email.ts'
 import { NO_PASSWORD } from '../passwords.ts'
 import { hashRefreshToken, newRefreshToken } from '../refresh-tokens.ts'
@@ -97,22 +98,24 @@ export class SignOnService {
   /**
    * Ends a sign-on with the provider's answer.
    *
-   * @param order `flow` as `begin` returned it; `clientAddress` for the audit log
+   * @param order `flow` as `begin` returned it; the client for the audit log
    * @throws AppError `sign_on_refused` with the reason; `not_found`; `unavailable`
    */
-  async finish(order: {
-    readonly use: SignOnUse
-    readonly flow: string
-    readonly answer: ProviderAnswer
-    readonly clientAddress: string
-  }): Promise<SignedOn> {
-    const { use, flow, answer, clientAddress } = order
+  async finish(
+    order: Client & {
+      readonly use: SignOnUse
+      readonly flow: string
+      readonly answer: ProviderAnswer
+    },
+  ): Promise<SignedOn> {
+    const { use, flow, answer, ...client } = order
+    const { clientAddress } = client
     const { provider, settings } = this.configured()
     const attempt = this.readAttempt(flow, use)
     if (answer.state !== attempt.state) throw signOnRefused('state')
     const found = await provider.redeem(answer, attempt)
     try {
-      const session = await this.signOn(settings, found, clientAddress)
+      const session = await this.signOn(settings, found, client)
       return { ...session, formerTokenHash: attempt.formerTokenHash }
     } catch (error) {
       const reason = findSignOnRefusal(error)
@@ -143,7 +146,7 @@ export class SignOnService {
   private async signOn(
     settings: SignOnSettings,
     { issuer, identity, tokens }: Found,
-    clientAddress: string,
+    client: Client,
   ): Promise<Session> {
     const { store, config, sealer, clock, onChange } = this.options
     const email = readEmail(identity.email)
@@ -168,7 +171,7 @@ export class SignOnService {
         expiresAt: new Date(epochMs + REFRESH_TOKEN_LIFE_MS),
       },
       sealedTokens: sealer.seal(JSON.stringify(tokens), familyId),
-      clientAddress,
+      client,
       makeAudit: ({ id, teamId }, change) => auditRecord({ userId: id, teamId }, change, epochMs),
     })
     if (typeof user === 'string') throw signOnRefused(user)

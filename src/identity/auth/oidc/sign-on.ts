@@ -1,5 +1,6 @@
 import type { Role } from '../../../http/access/caller.ts'
 import type { auditRecord, NewAuditRecord } from '../../audit/record.ts'
+import type { Client } from '../client.ts'
 import type { NewRefreshToken, User } from '../service.ts'
 
 /** A person as they sign on, checked, and the session that they get. */
@@ -17,7 +18,7 @@ export interface SignOn {
   readonly familyId: string
   readonly token: NewRefreshToken
   readonly sealedTokens: string
-  readonly clientAddress: string
+  readonly client: Client
   /** Describes what a member does. */
   readonly makeAudit: (user: Pick<User, 'id' | 'teamId'>, change: SignOnChange) => NewAuditRecord
 }

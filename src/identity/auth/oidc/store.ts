@@ -7,6 +7,7 @@ import { signOnIdentities, signOnSessions } from '../../../tables/sign-on.ts'
 import { lockTeam } from '../../audit/lock-team.ts'
 import type { NewAuditRecord } from '../../audit/record.ts'
 import { insertAuditRecord } from '../../audit/writer.ts'
+import { describeClient } from '../client.ts'
 import { NO_PASSWORD } from '../passwords.ts'
 import type { User } from '../service.ts'
 import { addFamily, USER } from '../store.ts'
@@ -240,7 +241,7 @@ async function linked(
 
 /** @returns the member as they are now */
 async function startSession(tx: Transaction, member: User, order: SignOn): Promise<User> {
-  const { familyId, token, issuer, subject, sealedTokens, clientAddress } = order
+  const { familyId, token, issuer, subject, sealedTokens, client } = order
   const { createdAt } = token
   const user = await addFamily(tx, member, familyId, token)
   if (user === null) throw new TypeError('a member who was just read is not there')
@@ -252,7 +253,7 @@ async function startSession(tx: Transaction, member: User, order: SignOn): Promi
   const isOver = notInArray(signOnSessions.familyId, inForce)
   await tx.delete(signOnSessions).where(and(eq(signOnSessions.userId, user.id), isOver))
   await tx.insert(signOnSessions).values({ familyId, userId: user.id, subject, sealedTokens })
-  const after = { address: clientAddress, issuer }
+  const after = { ...describeClient(client), issuer }
   const change = { action: 'session.sign_in', subject: familyId, after } as const
   await insertAuditRecord(tx, order.makeAudit(user, change))
   return user

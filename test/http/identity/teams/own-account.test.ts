@@ -79,7 +79,11 @@ describe.each(backends)('an own account on $name', (backend) => {
         subject: member.id,
         after: { address: '127.0.0.1' },
       },
-      { action: 'session.sign_in', actor: member.id, after: { address: '127.0.0.1' } },
+      {
+        action: 'session.sign_in',
+        actor: member.id,
+        after: { address: '127.0.0.1', device: 'lightMyRequest' },
+      },
     ])
     expect(Date.parse(member.last_sign_in_at)).toBeGreaterThan(Date.now() - 60_000)
   })

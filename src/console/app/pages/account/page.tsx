@@ -18,12 +18,17 @@ type OwnSession = Schemas['Session']
 
 const PATH = '/api/auth/sessions'
 const SIGN_INS_MAX = 100
+/** Columns that the record of a sign-in fills. */
+const SIGN_IN = [
+  ['Device', 'device'],
+  ['Signed in from', 'address'],
+] as const
 
 export default function AccountPage() {
   const { userId, role } = useUser()
   const [ending, setEnding] = useState<OwnSession | 'all' | null>(null)
   const sessions = useAnswer(PATH, {}, { select: (found) => found.sessions })
-  const addresses = useAddresses()
+  const signIns = useSignIns()
   const end = (id: string) => api.DELETE('/api/auth/sessions/{id}', { params: { path: { id } } })
   const others = sessions.data?.filter(({ is_current: isCurrent }) => !isCurrent) ?? []
   const endAll = async () => {
@@ -54,7 +59,7 @@ export default function AccountPage() {
             <DataTable
               caption="Open sessions"
               rows={found}
-              columns={makeColumns(setEnding, addresses)}
+              columns={makeColumns(setEnding, signIns)}
               rowKey={({ id }) => id}
             />
           )}
@@ -97,10 +102,10 @@ export default function AccountPage() {
   )
 }
 
-type Addresses = ReadonlyMap<string, string> | undefined
+type SignIns = ReadonlyMap<string, Schemas['AuditRecord']['after']> | undefined
 
-/** From where one has signed in, by session; only for roles that read the audit log, which knows. */
-function useAddresses(): Addresses {
+/** Where one has signed in, by session; only for roles that read the audit log, which knows. */
+function useSignIns(): SignIns {
   const { userId, role } = useUser()
   const query = { actor: userId, action: 'session.sign_in', limit: SIGN_INS_MAX }
   const { data } = useAnswer(
@@ -108,8 +113,7 @@ function useAddresses(): Addresses {
     { query },
     {
       enabled: audits(role),
-      select: ({ records }) =>
-        new Map(records.map(({ subject, after }) => [subject, String(after?.['address'] ?? NONE)])),
+      select: ({ records }) => new Map(records.map(({ subject, after }) => [subject, after])),
     },
   )
   return data
@@ -117,7 +121,7 @@ function useAddresses(): Addresses {
 
 function makeColumns(
   end: (session: OwnSession) => void,
-  addresses: Addresses,
+  signIns: SignIns,
 ): readonly Column<OwnSession>[] {
   return [
     {
@@ -130,9 +134,12 @@ function makeColumns(
       ),
       value: ({ started_at: at }) => at,
     },
-    ...(addresses === undefined
+    ...(signIns === undefined
       ? []
-      : [{ head: 'Signed in from', cell: ({ id }: OwnSession) => addresses.get(id) ?? NONE }]),
+      : SIGN_IN.map(([head, name]) => ({
+          head,
+          cell: ({ id }: OwnSession) => String(signIns.get(id)?.[name] ?? NONE),
+        }))),
     { id: 'renewed', head: 'Last renewed', when: ({ last_refreshed_at: at }) => at },
     { id: 'ends', head: 'Ends unless renewed', when: ({ expires_at: at }) => at },
     {
