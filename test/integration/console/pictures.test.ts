@@ -95,7 +95,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       // The navigation leads from any page to what needs it.
       'A deployment needs action',
     ])
-    await picture('stability.png', '.table-frame')
+    await picture('stability.png', '.panel')
   })
 
   test('the cut-off studio looks as in its picture', async () => {
