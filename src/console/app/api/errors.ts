@@ -3,7 +3,7 @@ export interface FaultDetail {
   readonly message: string
 }
 
-export const UNREACHABLE = 'unreachable'
+const UNREACHABLE = 'unreachable'
 
 /** Error of a request; its code is `unreachable` if the service did not answer. */
 export class ApiError extends Error {

@@ -5,7 +5,7 @@ import type { Schemas } from './types.ts'
 type Change = Schemas['HistoryChange']
 
 /** A change that charts over time mark. */
-export interface Mark {
+interface Mark {
   readonly at: number
   readonly name: string
 }

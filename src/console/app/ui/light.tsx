@@ -39,7 +39,7 @@ export function Light(props: { kind: LightKind; children: ReactNode; isShort?: b
   )
 }
 
-export const VERDICT_LIGHTS: Readonly<Record<Verdict, LightKind>> = {
+const VERDICT_LIGHTS: Readonly<Record<Verdict, LightKind>> = {
   stable: 'good',
   moderate_shift: 'watch',
   major_shift: 'act',

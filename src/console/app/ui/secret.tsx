@@ -8,7 +8,7 @@ import { endOfDay } from './period.tsx'
 import { Notice } from './states.tsx'
 import type { Column } from './table.tsx'
 
-export interface MadeSecret {
+interface MadeSecret {
   readonly name: string
   readonly secret: string
   /** Until when the secret before it is accepted, if it still is. */

@@ -29,7 +29,7 @@ export interface Effect {
   readonly after: string
 }
 
-export interface Plan {
+interface Plan {
   readonly title: string
   readonly confirm: string
   /** Null while an input is missing or wrong. */

@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/types.ts'
 import { NONE, number, signed } from '../../ui/figures.ts'
 import { PlainTable } from '../../ui/plain-table.tsx'
 
-export interface WaterfallStep {
+interface WaterfallStep {
   readonly name: string
   readonly detail: ReactNode
   readonly points: number

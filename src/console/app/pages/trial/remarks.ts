@@ -40,7 +40,7 @@ function remarkOnCategory(feature: Feature, text: string): string | null {
 }
 
 /** The category that a text differs from by case, blanks or a slip; null if there is none. */
-export function meantCategory(categories: readonly string[], text: string): string | null {
+function meantCategory(categories: readonly string[], text: string): string | null {
   const plain = (value: string) => value.trim().toLowerCase()
   const distances = categories.map((value) => ({ value, d: slips(plain(value), plain(text)) }))
   const [nearest] = distances.toSorted((a, b) => a.d - b.d)

@@ -8,7 +8,7 @@ interface Feature {
 }
 
 /** A range of values, or a category, with the points of both versions of a card. */
-export interface AlignedBin {
+interface AlignedBin {
   readonly value: string
   /**
    * Points that a value gets. Null where the version has no bin for it, which gives 0 points; a
