@@ -382,7 +382,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
 
   test('changes that could not be read are told, not taken for none', async () => {
     const { page } = visitor
-    await page.route('**/history', (route) => route.abort())
+    // After a refusal, unlike without an answer, the page does not ask again by itself.
+    const refusal = { status: 500, json: { error: 'internal_error', message: 'no' } }
+    await page.route('**/history', (route) => route.fulfill(refusal))
     for (const place of ['stability', 'activity']) {
       await visitor.go(`deployments/${daily}/${place}`)
       await visitor.sees(
