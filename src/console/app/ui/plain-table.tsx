@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { ScrollTable } from './scroll-table.tsx'
 
 /** A table that neither sorts nor searches; `figures` names the columns of figures, from 0. */
 export function PlainTable({
@@ -15,36 +16,32 @@ export function PlainTable({
   const kind = (at: number) => (figures.includes(at) ? 'figure' : 'wrap')
   return (
     <div className="table-frame">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs the keyboard */}
-      <section className="scroll" aria-label={caption} tabIndex={0}>
-        <table>
-          <caption className="unseen">{caption}</caption>
-          <thead>
-            <tr>
-              {head.map((text, at) => (
-                <th key={text} scope="col" className={kind(at)}>
-                  {text}
-                </th>
+      <ScrollTable caption={caption}>
+        <thead>
+          <tr>
+            {head.map((text, at) => (
+              <th key={text} scope="col" className={kind(at)}>
+                {text}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, ...cells], row) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the rows never change places
+            <tr key={row}>
+              <th scope="row" className={kind(0)}>
+                {typeof name === 'string' ? <bdi>{name}</bdi> : name}
+              </th>
+              {cells.map((cell, at) => (
+                <td key={head[at + 1]} className={kind(at + 1)} data-head={head[at + 1]}>
+                  {cell}
+                </td>
               ))}
             </tr>
-          </thead>
-          <tbody>
-            {rows.map(([name, ...cells], row) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: the rows never change places
-              <tr key={row}>
-                <th scope="row" className={kind(0)}>
-                  {typeof name === 'string' ? <bdi>{name}</bdi> : name}
-                </th>
-                {cells.map((cell, at) => (
-                  <td key={head[at + 1]} className={kind(at + 1)} data-head={head[at + 1]}>
-                    {cell}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+          ))}
+        </tbody>
+      </ScrollTable>
     </div>
   )
 }

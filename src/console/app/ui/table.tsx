@@ -16,6 +16,7 @@ import { Fragment, type ReactNode, useMemo, useState } from 'react'
 import { useAddress } from './address.ts'
 import { When } from './facts.tsx'
 import { counted } from './figures.ts'
+import { ScrollTable } from './scroll-table.tsx'
 
 /** A column of a `DataTable`, drawn by `cell` or `figure`; the first one names the rows. */
 export interface Column<Row> {
@@ -115,45 +116,41 @@ export function DataTable<Row extends object>({
           {text.trim() !== '' && <p role="status">{counted(found, 'match', 'matches')}</p>}
         </div>
       )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs the keyboard */}
-      <section className="scroll" aria-label={caption} tabIndex={0}>
-        <table>
-          <caption className="unseen">{caption}</caption>
-          <thead>
-            <tr>
-              {columns.map((column) => (
-                <Head key={column.head} column={column} order={sorting[0]} sort={sort} />
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((row) => (
-              <Fragment key={row.id}>
-                <tr>
-                  {columns.map((column, at) => (
-                    <Cell key={column.head} column={column} row={row.original} isName={at === 0}>
-                      {detail && at === 0 && (
-                        <button
-                          type="button"
-                          className="opener"
-                          aria-expanded={open.has(row.id)}
-                          aria-label={`Details of ${nameIn(column, row.original) ?? row.id}`}
-                          onClick={() => toggle(row.id)}
-                        />
-                      )}
-                    </Cell>
-                  ))}
-                </tr>
-                {detail && open.has(row.id) && (
-                  <tr className="detail">
-                    <td colSpan={columns.length}>{detail(row.original)}</td>
-                  </tr>
-                )}
-              </Fragment>
+      <ScrollTable caption={caption}>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <Head key={column.head} column={column} order={sorting[0]} sort={sort} />
             ))}
-          </tbody>
-        </table>
-      </section>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row) => (
+            <Fragment key={row.id}>
+              <tr>
+                {columns.map((column, at) => (
+                  <Cell key={column.head} column={column} row={row.original} isName={at === 0}>
+                    {detail && at === 0 && (
+                      <button
+                        type="button"
+                        className="opener"
+                        aria-expanded={open.has(row.id)}
+                        aria-label={`Details of ${nameIn(column, row.original) ?? row.id}`}
+                        onClick={() => toggle(row.id)}
+                      />
+                    )}
+                  </Cell>
+                ))}
+              </tr>
+              {detail && open.has(row.id) && (
+                <tr className="detail">
+                  <td colSpan={columns.length}>{detail(row.original)}</td>
+                </tr>
+              )}
+            </Fragment>
+          ))}
+        </tbody>
+      </ScrollTable>
       {shown.length === 0 && (empty ?? <p className="muted">Nothing is found.</p>)}
     </div>
   )
@@ -240,17 +237,4 @@ function readOrder(text: string | undefined): SortingState[number] | undefined {
 function nextOrder(id: string, present: SortingState[number] | undefined): string | undefined {
   if (present?.id !== id) return id
   return present.desc ? undefined : `-${id}`
-}
-
-/** A table of few cells, such as a cross of two choices. */
-export function ScrollTable({ caption, children }: { caption: string; children: ReactNode }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs the keyboard
-    <section className="scroll" aria-label={caption} tabIndex={0}>
-      <table className="swap">
-        <caption className="unseen">{caption}</caption>
-        {children}
-      </table>
-    </section>
-  )
 }

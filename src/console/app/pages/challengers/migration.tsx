@@ -3,8 +3,8 @@ import type { Schemas } from '../../api/types.ts'
 import type { Period } from '../../ui/complete-period.ts'
 import { percent, sampleSize, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
+import { ScrollTable } from '../../ui/scroll-table.tsx'
 import { Loaded } from '../../ui/states.tsx'
-import { ScrollTable } from '../../ui/table.tsx'
 
 /** Grades of the champion in rows, of the challenger in columns. */
 export function Migration(props: { slug: string; challengerId: string; period: Period }) {
@@ -37,7 +37,7 @@ function Grades({ migration: { cells, stable_share, n } }: { migration: Schemas[
         {percent(stable_share)} keep their grade ({sampleSize(n)}). Rows are the champion's grades,
         columns the challenger's.
       </p>
-      <ScrollTable caption="Migration of grades">
+      <ScrollTable caption="Migration of grades" className="swap">
         <thead>
           <tr>
             <td />

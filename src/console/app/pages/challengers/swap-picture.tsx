@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/types.ts'
 import { percent, whole } from '../../ui/figures.ts'
-import { ScrollTable } from '../../ui/table.tsx'
+import { ScrollTable } from '../../ui/scroll-table.tsx'
 
 /** The four fields of a swap set; those whom one of both approves stand out. */
 export function SwapPicture(props: { swap: Schemas['SwapSet']; name: string; caption: string }) {
@@ -11,7 +11,7 @@ export function SwapPicture(props: { swap: Schemas['SwapSet']; name: string; cap
     ['Champion declines', swap_in, both_decline],
   ] as const
   return (
-    <ScrollTable caption={caption}>
+    <ScrollTable caption={caption} className="swap">
       <thead>
         <tr>
           <td />
