@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -109,4 +111,20 @@ test('a name that is said 100,000 times is read within a second, and noted 1,000
   const read = parseApplicants(text) as { [REPEATED_NAMES]?: string[] }
   expect(processorMs() - started).toBeLessThan(1_000)
   expect(read[REPEATED_NAMES]).toHaveLength(1_000)
+})
+
+// V8 takes a long part of a text without copying it.
+test('a name that is read from a stored document does not keep the document in memory', () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const read = (at: number) => {
+    const document = { name: `the name of the card ${at}`, filler: 'x'.repeat(4_000_000) }
+    return (finishSteps(storedJsonSteps(JSON.stringify(document))) as typeof document).name
+  }
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  const names = Array.from({ length: 20 }, (_, at) => read(at))
+  collectGarbage()
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(40_000_000)
+  expect(names).toHaveLength(20)
 })
