@@ -112,9 +112,9 @@ export class IdempotencyStore extends DatabaseStore {
 
   /**
    * It reads before it writes, and waits for no lock of a row that is there: a change may hold it
-   * for long, and counts as under way. Where two statements claim a new key at the same moment, the
-   * second one waits for the first one's insert, finds the key taken, and reads it at the next
-   * attempt.
+   * for long. Where two statements claim a key at the same moment, the second one finds it taken,
+   * and reads it at the next attempt. A key that is neither free nor held at the last attempt counts
+   * as under way.
    *
    * @returns the keys that are held
    */
@@ -170,9 +170,7 @@ export class IdempotencyStore extends DatabaseStore {
         select key_hash, null::bytea as body_hash, null::bytea as answer, false as is_answered,
           true as is_claimed from own
         union all
-        select key_hash, body_hash, case when not is_free then answer end,
-          is_answered and not is_free, is_claimed or is_free
-        from present where not is_free or key_hash not in (select key_hash from free)`,
+        select key_hash, body_hash, answer, is_answered, is_claimed from present where not is_free`,
     )
   }
 
