@@ -49,7 +49,8 @@ export function describeDevice(userAgent: string): string | null {
   const find = (names: readonly (readonly [string, string])[]) =>
     names.find(([mark]) => userAgent.includes(mark))?.[1]
   const browser = find(BROWSERS)
-  if (browser === undefined) return /^[A-Za-z][\w.-]{0,39}/.exec(userAgent)?.[0] ?? null
+  // Another form may be the name of a person or of a machine.
+  if (browser === undefined) return /^([a-z][a-z-]{0,39})\/\d/i.exec(userAgent)?.[1] ?? null
   const system = find(SYSTEMS)
   return system === undefined ? browser : `${browser} on ${system}`
 }

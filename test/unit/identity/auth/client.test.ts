@@ -19,7 +19,10 @@ test.each([
   ],
   ['curl/8.14.1', 'curl'],
   ['python-requests/2.33.0', 'python-requests'],
-  [`${'a'.repeat(1000)}/1`, 'a'.repeat(40)],
+  [`${'a'.repeat(40)}/1`, 'a'.repeat(40)],
+  [`${'a'.repeat(41)}/1`, null],
+  ['john.doe-laptop', null],
+  ['App-1.2.3', null],
   ['<script>', null],
   ['', null],
 ])('a client that names itself %j is %j', (userAgent, device) => {
