@@ -13,6 +13,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { PROGRAM } from '../../support/start/admin.ts'
+import { HEAP_FLAG } from '../../support/start/process.ts'
 import { ROOT } from '../../support/structure/documents.ts'
 
 const LAUNCHER = 'src/cli/scoreline.sh'
@@ -109,6 +110,6 @@ test('the launcher prefers the Node of the dependencies, and passes arguments as
   expect((await scoreline(...args)).stdout).toMatch(
     /^path .*scoreline\.mjs import a b --intercept -2\.9 /,
   )
-  script('node_modules/.bin/node', 'echo pinned "$#"')
-  expect((await scoreline(...args)).stdout).toBe('pinned 6\n')
+  script('node_modules/.bin/node', 'echo pinned "$1" "$#"')
+  expect((await scoreline(...args)).stdout).toBe(`pinned ${HEAP_FLAG} 7\n`)
 })
