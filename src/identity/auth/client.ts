@@ -1,6 +1,6 @@
 import { clientNetwork } from '../../http/client-network.ts'
 
-/** Where somebody signs in from. */
+/** Address and device of somebody who signs in. */
 export interface Client {
   /** The client's address; for IPv6 the network that one client has at least. */
   readonly clientAddress: string

@@ -104,7 +104,7 @@ export default function AccountPage() {
 
 type SignIns = ReadonlyMap<string, Schemas['AuditRecord']['after']> | undefined
 
-/** Where one has signed in, by session; only for roles that read the audit log, which knows. */
+/** Reads the records of one's sign-ins, by session; only roles that read the audit log get them. */
 function useSignIns(): SignIns {
   const { userId, role } = useUser()
   const query = { actor: userId, action: 'session.sign_in', limit: SIGN_INS_MAX }
