@@ -5,6 +5,7 @@ import { backends } from '../../../support/start/databases.ts'
 import { OWNER, TestService } from '../../../support/start/service.ts'
 
 const NEW_PASSWORD = 'an even longer password'
+const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
 
 describe.each(backends)('an own account on $name', (backend) => {
   let service: TestService
@@ -66,7 +67,8 @@ describe.each(backends)('an own account on $name', (backend) => {
 
   // An intruder's first trace is a sign-in at an odd hour, or ten that failed.
   test('the audit log has sign-ins and wrong passwords with their address, members the last time', async () => {
-    const { access_token: token } = await login()
+    const signIn = { url: '/api/auth/login', headers: { 'user-agent': FIREFOX }, body: OWNER }
+    const { access_token: token } = (await service.call(signIn)).json()
     await login('wrong')
     await service.services.auth.close()
     const get = async (url: string) => (await service.call({ method: 'GET', url, token })).json()
@@ -82,7 +84,7 @@ describe.each(backends)('an own account on $name', (backend) => {
       {
         action: 'session.sign_in',
         actor: member.id,
-        after: { address: '127.0.0.1', device: 'lightMyRequest' },
+        after: { address: '127.0.0.1', device: 'Firefox on Windows' },
       },
     ])
     expect(Date.parse(member.last_sign_in_at)).toBeGreaterThan(Date.now() - 60_000)
