@@ -1,14 +1,12 @@
 import { request } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import { AppError } from '../../src/errors.ts'
-import { anyBackend, withLongLists } from '../support/start/long-lists.ts'
-
-const [backend] = anyBackend
-if (backend === undefined) throw new Error('there is no database')
+import { lastBackend } from '../support/start/databases.ts'
+import { withLongLists } from '../support/start/long-lists.ts'
 
 // Half a list that looks whole would hide a key that somebody wants to revoke.
 test("a list that can't be read to its end breaks off, and is not valid JSON", async () => {
-  const service = await withLongLists(backend, { keys: 5_000, records: 0, others: 0 })
+  const service = await withLongLists(lastBackend, { keys: 5_000, records: 0, others: 0 })
   onTestFinished(() => service.close())
   const token = await service.signIn()
   const { keys } = service.services

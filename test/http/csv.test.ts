@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { writeCsv } from '../../src/console/app/ui/csv-text.ts'
 import { BatchCaller } from '../support/batches/batches.ts'
 import { statsWith } from '../support/expect/stats.ts'
-import { anyBackend } from '../support/start/long-lists.ts'
+import { lastBackend } from '../support/start/databases.ts'
 import { TestService } from '../support/start/service.ts'
 import { numberedSpec, Team } from '../support/start/team.ts'
 
@@ -24,7 +24,7 @@ const MIN_INCOME = -5
 
 type Csv = (names: readonly string[]) => Promise<string>
 
-describe.each(anyBackend)('every CSV on $name', (backend) => {
+describe.each([lastBackend])('every CSV on $name', (backend) => {
   const service = TestService.forSuite(backend)
   const team = Team.forSuite(service)
 

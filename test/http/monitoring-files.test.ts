@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { VERDICTS } from '../../src/reports/monitoring/statistics/population-stability.ts'
 import { card, plainFeature } from '../support/cards/cards.ts'
 import { dataRoot } from '../support/start/data-root.ts'
-import { backends } from '../support/start/databases.ts'
+import { firstBackend } from '../support/start/databases.ts'
 import { TestService } from '../support/start/service.ts'
 import { readText } from '../support/structure/documents.ts'
 
@@ -75,14 +75,12 @@ describe('the alerts and the dashboard', () => {
   let text = ''
 
   beforeAll(async () => {
-    const [backend] = backends
-    if (backend === undefined) throw new Error('there is no database')
     const archive = mkdtempSync(join(dataRoot(), 'archive-'))
     const env = {
       METRICS_DEPLOYMENTS: '10',
       SCORE_LOG_ARCHIVE: pathToFileURL(archive).href,
     }
-    const service = await TestService.start(backend, { env })
+    const service = await TestService.start(firstBackend, { env })
     const owner = await service.signIn()
     const slug = await service.deploy(owner, card([plainFeature('income')]))
     const token = await service.createKey(owner)

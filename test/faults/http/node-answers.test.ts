@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { card, plainFeature } from '../../support/cards/cards.ts'
-import { backends } from '../../support/start/databases.ts'
+import { lastBackend } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
 const QUOTA = '1000'
@@ -29,9 +29,9 @@ describe.each([
   let key: string
 
   beforeAll(async () => {
-    const [backend] = backends.slice(-1)
-    if (backend === undefined) throw new Error('there is no database')
-    service = await TestService.start(backend, { env: { RATE_LIMIT_PER_MINUTE: QUOTA, ...env } })
+    service = await TestService.start(lastBackend, {
+      env: { RATE_LIMIT_PER_MINUTE: QUOTA, ...env },
+    })
     owner = await service.signIn()
     slug = await service.deploy(owner, card([plainFeature('income')]))
     key = await service.createKey(owner)

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openBlock } from '../../../src/log/blocks/block-decoder.ts'
 import { BlockReader } from '../../../src/log/blocks/block-store.ts'
 import { timeOfRequestId } from '../../../src/log/blocks/request-id-column.ts'
@@ -8,7 +8,7 @@ import { ScoreLogStore } from '../../../src/log/drain/store.ts'
 import type { ModelSource } from '../../../src/log/record/model-source.ts'
 import { readRecordV4 } from '../../../src/log/record/record-v4.ts'
 import { LogTables } from '../../../src/log/retention/partitions.ts'
-import { type Database, type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
+import { type Database, queryRows } from '../../../src/platform/db/client.ts'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
 import { growSums } from '../../support/score-log/grown-sums.ts'
 import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
@@ -18,7 +18,7 @@ import {
   testModel,
 } from '../../support/score-log/record-payloads.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { databaseForTest } from '../../support/start/seeded-database.ts'
 
 const HOUR_MS = 3_600_000
 /** Within the last two days, at the end of an hour. */
@@ -39,15 +39,7 @@ const ALL = Array.from({ length: 100 }, (_, number) => logged(number))
 const IDS = ALL.map(({ requestId }) => requestId)
 
 describe.each(backends)('on $name', (backend) => {
-  async function open(): Promise<DatabaseHandle> {
-    const database = await backend.create()
-    const handle = await openTestDatabase(database)
-    onTestFinished(async () => {
-      await handle.close()
-      await database.drop()
-    })
-    return handle
-  }
+  const open = () => databaseForTest(backend)
 
   /** Stores the requests in blocks of five. */
   async function filled(): Promise<Database> {

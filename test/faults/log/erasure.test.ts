@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BlockReader } from '../../../src/log/blocks/block-store.ts'
 import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
 import { ScoreLogStore } from '../../../src/log/drain/store.ts'
@@ -8,7 +8,7 @@ import { ErasureStore } from '../../../src/log/erasure/erasure-store.ts'
 import { LogReader } from '../../../src/log/reading/log-reader.ts'
 import type { ModelSource } from '../../../src/log/record/model-source.ts'
 import { readRecordV4 } from '../../../src/log/record/record-v4.ts'
-import { type Database, type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
+import { type Database, queryRows } from '../../../src/platform/db/client.ts'
 import { changed } from '../../support/archive/faults.ts'
 import { sampleSpec } from '../../support/cards/cards.ts'
 import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
@@ -18,7 +18,7 @@ import {
   testModel,
 } from '../../support/score-log/record-payloads.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { databaseForTest } from '../../support/start/seeded-database.ts'
 
 const HOUR_MS = 3_600_000
 /** An hour that is over. */
@@ -49,15 +49,7 @@ const ALL = Array.from({ length: 40 }, (_, n) =>
 const IDS = ALL.map(({ requestId }) => requestId)
 
 describe.each(backends)('on $name', (backend) => {
-  async function open(): Promise<DatabaseHandle> {
-    const database = await backend.create()
-    const handle = await openTestDatabase(database)
-    onTestFinished(async () => {
-      await handle.close()
-      await database.drop()
-    })
-    return handle
-  }
+  const open = () => databaseForTest(backend)
 
   /** A log of four blocks. */
   async function filled(): Promise<Database> {

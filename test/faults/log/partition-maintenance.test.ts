@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DamagedBlocks } from '../../../src/log/blocks/damaged-blocks.ts'
 import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
 import { ScoreLogStore } from '../../../src/log/drain/store.ts'
@@ -28,7 +28,7 @@ import {
 } from '../../support/score-log/log-rows.ts'
 import { scoreRecord } from '../../support/score-log/records.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { databaseForTest } from '../../support/start/seeded-database.ts'
 
 const DAY_MS = 86_400_000
 type Place = { readonly segment: number; readonly offset: number }
@@ -36,15 +36,7 @@ type Place = { readonly segment: number; readonly offset: number }
 const NOW = Date.parse('2026-03-04T10:59:30.250Z')
 
 describe.each(backends)('on $name', (backend) => {
-  async function open(): Promise<DatabaseHandle> {
-    const database = await backend.create()
-    const handle = await openTestDatabase(database)
-    onTestFinished(async () => {
-      await handle.close()
-      await database.drop()
-    })
-    return handle
-  }
+  const open = () => databaseForTest(backend)
 
   /** One round at a moment. */
   async function runUpkeep(

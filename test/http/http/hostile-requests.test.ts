@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { card, numeric, plainFeature } from '../../support/cards/cards.ts'
 import { findOutcome, formatJson, formatRefusal } from '../../support/expect/answers.ts'
 import { processorMs } from '../../support/expect/processor-time.ts'
-import { backends } from '../../support/start/databases.ts'
+import { backends, firstBackend } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
 const spec = card([plainFeature('income')])
@@ -151,9 +151,7 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
 
 // The operator's limit holds for every route.
 test('BODY_LIMIT_BYTES below the limit of a route holds for the route, too', async () => {
-  const [backend] = backends
-  if (backend === undefined) throw new Error('there is no database')
-  const service = await TestService.start(backend, { env: { BODY_LIMIT_BYTES: '2048' } })
+  const service = await TestService.start(firstBackend, { env: { BODY_LIMIT_BYTES: '2048' } })
   const body = { email: 'a', password: 'x'.repeat(1024), padding: 'x'.repeat(2048) }
   const response = await service.call({ url: '/api/auth/login', body })
   await service.close()

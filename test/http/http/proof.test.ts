@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { BatchCaller } from '../../support/batches/batches.ts'
 import { findOutcome } from '../../support/expect/answers.ts'
-import { anyBackend } from '../../support/start/long-lists.ts'
+import { lastBackend } from '../../support/start/databases.ts'
 import { numberedSpec, TwoTeams } from '../../support/start/team.ts'
 
 /** Long enough for a proof of the caller to be due. */
 const DUE_MS = 700
 
-describe.each(anyBackend)('a caller who is revoked meanwhile on $name', (backend) => {
+describe.each([lastBackend])('a caller who is revoked meanwhile on $name', (backend) => {
   const teams = TwoTeams.forSuite(backend)
   const { team } = teams
 

@@ -1,14 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { backends } from '../../support/start/databases.ts'
+import { firstBackend } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
 
 const NAME = 'scoreline_deployment_values_total'
 
 async function startWith(env: Readonly<Record<string, string>>) {
-  const [backend] = backends
-  if (backend === undefined) throw new Error('there is no database')
-  const service = await TestService.start(backend, { env })
+  const service = await TestService.start(firstBackend, { env })
   onTestFinished(() => service.close())
   const team = await Team.of(service)
   const slugs: string[] = []

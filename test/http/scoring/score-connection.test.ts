@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { newKey, spyOnStore } from '../../support/scenarios/idempotency.ts'
-import { backends } from '../../support/start/databases.ts'
+import { firstBackend } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
 const spec = card([
@@ -30,9 +30,7 @@ describe('over a connection', () => {
   let head: (length: number) => string
 
   beforeAll(async () => {
-    const backend = backends[0]
-    if (backend === undefined) throw new Error('there is no database')
-    service = await TestService.start(backend)
+    service = await TestService.start(firstBackend)
     owner = await service.signIn()
     url = `/v1/score/${await service.deploy(owner, spec)}`
     key = await service.createKey(owner)

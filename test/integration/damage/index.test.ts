@@ -10,7 +10,6 @@ import { queryRows } from '../../../src/platform/db/client.ts'
 import {
   ArchivedLog,
   DAY,
-  insertModel,
   logged,
   makeDay,
   NOW,
@@ -18,7 +17,6 @@ import {
   store,
 } from '../../support/archive/archived-log.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const RECORDS = 10
 const REFERENCES = Array.from({ length: RECORDS }, (_, n) => `R-${n}`)
@@ -39,20 +37,12 @@ const COLUMNS = [
 describe.each(backends)('damaged index columns on $name', (backend) => {
   /** Ten requests in a block of a day, in the database or in the archive. */
   async function filled(table: (typeof TABLES)[number]) {
-    const database = await backend.create()
-    const handle = await openTestDatabase(database)
-    const log = new ArchivedLog(handle)
-    onTestFinished(async () => {
-      await handle.close()
-      await database.drop()
-      log.remove()
-    })
-    await insertModel(handle)
-    await makeDay(handle, DAY)
+    const log = await ArchivedLog.forTest(backend)
+    await makeDay(log.handle, DAY)
     const records = REFERENCES.map((reference, n) => logged(60_000 * n, { reference }))
-    await store(handle, records)
+    await store(log.handle, records)
     if (table === 'score_archive_blocks') {
-      await handle.db.execute(
+      await log.handle.db.execute(
         sql`update score_blocks set drained_at = drained_at - interval '9 days'`,
       )
       expect(await log.round()).toBe(true)
@@ -60,7 +50,7 @@ describe.each(backends)('damaged index columns on $name', (backend) => {
     const archive = await log.open()
     onTestFinished(() => archive.close())
     const damaged = new DamagedBlocks()
-    const { db } = handle
+    const { db } = log.handle
     const reader = openLogReader({
       db,
       guarded: (one) => one,

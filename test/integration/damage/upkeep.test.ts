@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { DamagedBlocks } from '../../../src/log/blocks/damaged-blocks.ts'
 import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
 import { makeModels } from '../../../src/log/reading/model-text-store.ts'
@@ -7,7 +7,7 @@ import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.
 import { DAY, insertModel, logged, makeDay, store } from '../../support/archive/archived-log.ts'
 import { rollupOver } from '../../support/score-log/log-rows.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { databaseForTest } from '../../support/start/seeded-database.ts'
 
 const HOUR_MS = 3_600_000
 const BLOCKS = 4
@@ -18,12 +18,7 @@ const RECORDS_EACH = 5
 describe.each(backends)('on $name', (backend) => {
   /** Blocks of one hour that is over, whose sums wait. */
   async function filled(): Promise<DatabaseHandle> {
-    const database = await backend.create()
-    const handle = await openTestDatabase(database)
-    onTestFinished(async () => {
-      await handle.close()
-      await database.drop()
-    })
+    const handle = await databaseForTest(backend)
     await insertModel(handle)
     await makeDay(handle, DAY)
     for (let block = 0; block < BLOCKS; block++) {

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { BlockReader } from '../../../src/log/blocks/block-store.ts'
 import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
 import { ScoreLogStore } from '../../../src/log/drain/store.ts'
@@ -13,7 +13,7 @@ import type { Database } from '../../../src/platform/db/client.ts'
 import { sampleSpec } from '../../support/cards/cards.ts'
 import { recordPayload, testModel } from '../../support/score-log/record-payloads.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { databaseForTest } from '../../support/start/seeded-database.ts'
 
 const HOUR_MS = 3_600_000
 /** Three hours that are over. */
@@ -116,15 +116,7 @@ const PERIODS = [
 ] as const
 
 describe.each(backends)('on $name', (backend) => {
-  async function filled() {
-    const database = await backend.create()
-    const { db, close } = await openTestDatabase(database)
-    onTestFinished(async () => {
-      await close()
-      await database.drop()
-    })
-    return db
-  }
+  const filled = async () => (await databaseForTest(backend)).db
 
   async function append(db: Database, seed: number, count: number) {
     const all = requests(count, numbers(seed))

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { deploymentHash } from '../../../src/log/blocks/hashes.ts'
 import { Drain } from '../../../src/log/drain/drain.ts'
 import { ScoreLogStore } from '../../../src/log/drain/store.ts'
@@ -7,7 +7,7 @@ import type { RecordV4 } from '../../../src/log/record/record-v4.ts'
 import { makeRollup, mergedRollup } from '../../../src/log/rollups/rollup.ts'
 import { SPANS } from '../../../src/log/rollups/spans.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
-import type { Database, DatabaseHandle } from '../../../src/platform/db/client.ts'
+import type { Database } from '../../../src/platform/db/client.ts'
 import { loggedIds, rollupOver } from '../../support/score-log/log-rows.ts'
 import { MemorySpool } from '../../support/score-log/memory-spool.ts'
 import {
@@ -17,7 +17,7 @@ import {
   servedResults,
 } from '../../support/score-log/records.ts'
 import { backends } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { databaseForTest } from '../../support/start/seeded-database.ts'
 
 const AT = Date.parse('2026-03-04T10:59:30.250Z')
 const HOUR_MS = 3_600_000
@@ -38,15 +38,7 @@ const ORDERS: readonly RecordOrder[] = Array.from({ length: 60 }, (_, n) => ({
 }))
 
 describe.each(backends)('on $name', (backend) => {
-  async function open(): Promise<DatabaseHandle> {
-    const database = await backend.create()
-    const handle = await openTestDatabase(database)
-    onTestFinished(async () => {
-      await handle.close()
-      await database.drop()
-    })
-    return handle
-  }
+  const open = () => databaseForTest(backend)
 
   /** Log and rollups must hold these, each once. */
   async function expectExactly(db: Database, records: readonly RecordV4[]) {

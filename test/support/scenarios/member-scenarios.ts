@@ -1,6 +1,6 @@
-import { expect, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { newId } from '../../../src/platform/ids/ids.ts'
-import { anyBackend } from '../start/long-lists.ts'
+import { lastBackend } from '../start/databases.ts'
 import { OWNER, TestService } from '../start/service.ts'
 import { signOnEnv } from '../start/sign-on.ts'
 import type { TwoTeams } from '../start/team.ts'
@@ -19,8 +19,7 @@ const makeMember = async ({ team }: TwoTeams) =>
 const addWithoutPasswords: Scenario = async () => {
   const more = { PASSWORD_LOGIN: 'off', BREAK_GLASS_EMAIL: OWNER.email }
   const env = signOnEnv('https://id.lender.example', more)
-  const [backend = expect.fail('no database')] = anyBackend
-  const service = await TestService.start(backend, { env })
+  const service = await TestService.start(lastBackend, { env })
   onTestFinished(() => service.close())
   const token = await service.signIn()
   return service.call({ url: '/v1/members', token, body: newMember() })

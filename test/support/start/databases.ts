@@ -57,6 +57,11 @@ export const hasPostgres = inject('postgresTemplate') !== null
  */
 export const backends: readonly Backend[] = chosenBackends(process.env['TEST_BACKENDS'])
 
+/** For a test of one kind: the embedded database, unless it is left to another run. */
+export const [firstBackend = embedded] = backends
+/** PostgreSQL, where a server is named. */
+export const lastBackend = backends.at(-1) ?? embedded
+
 function chosenBackends(name: string | undefined): readonly Backend[] {
   if (name !== undefined && (name !== postgres.name || !hasPostgres)) {
     throw new Error(`TEST_BACKENDS must be ${postgres.name}, with TEST_DATABASE_URL`)

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Database } from '../../../src/platform/db/client.ts'
-import { type Backend, backends } from './databases.ts'
+import type { Backend } from './databases.ts'
 import { withDatabase } from './seeded-database.ts'
 import { OWNER, TestService, type TestServiceOptions } from './service.ts'
 
@@ -26,9 +26,6 @@ export async function withLongLists(
   await withDatabase(database, (db) => fill(db, sizes))
   return TestService.start({ ...backend, create: async () => database }, options)
 }
-
-/** The last of all, which has no embedded database of its own to start. */
-export const anyBackend = backends.slice(-1)
 
 async function fill(db: Database, { keys, records, others }: Sizes): Promise<void> {
   const team = sql`(select team_id from users where email = ${OWNER.email})`

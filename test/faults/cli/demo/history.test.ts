@@ -20,12 +20,11 @@ import type { UserCaller } from '../../../../src/http/access/caller.ts'
 import { createLog } from '../../../../src/platform/log.ts'
 import type { StabilityQuery } from '../../../../src/reports/monitoring/service.ts'
 import { createServices, type Services } from '../../../../src/services.ts'
-import { backends, type TestDatabase } from '../../../support/start/databases.ts'
+import { firstBackend, type TestDatabase } from '../../../support/start/databases.ts'
 
 const OWNER = { email: 'owner@demo.example', password: 'a password of a test' }
 const DAY_MS = 86_400_000
 const MOVED = 'status_of_existing_checking_account'
-const [embedded] = backends
 
 let database: TestDatabase
 let services: Services
@@ -36,8 +35,7 @@ const { spec, sample } = readExplainedSample()
 const startMs = historyStartMs(clock.epochMs())
 
 beforeAll(async () => {
-  if (embedded === undefined) throw new Error('there is no database')
-  database = await embedded.create()
+  database = await firstBackend.create()
   services = await createServices(loadConfig({ DATA_DIR: database.dataDir, LOG_LEVEL: 'silent' }), {
     log: createLog('silent'),
     clock,

@@ -7,7 +7,7 @@ import { ScoringProcess } from '../../../../src/jobs/batches/scoring-process.ts'
 import { newId } from '../../../../src/platform/ids/ids.ts'
 import { BatchCaller } from '../../../support/batches/batches.ts'
 import { craftedParquet, dataPage, numberPage } from '../../../support/batches/crafted-parquet.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { lastBackend } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 import { numberedSpec, Team } from '../../../support/start/team.ts'
 
@@ -16,9 +16,7 @@ let team: Team
 let caller: BatchCaller
 
 beforeAll(async () => {
-  const [backend] = anyBackend
-  if (backend === undefined) throw new Error('there is no database')
-  service = await TestService.start(backend)
+  service = await TestService.start(lastBackend)
   team = await Team.of(service)
   caller = new BatchCaller(service, team.key)
 })

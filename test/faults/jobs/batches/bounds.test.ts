@@ -2,7 +2,7 @@ import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { DiskRoom } from '../../../../src/jobs/batches/disk-room.ts'
 import { BatchCaller } from '../../../support/batches/batches.ts'
 import { craftedParquet, numberPage } from '../../../support/batches/crafted-parquet.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { lastBackend } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 import { numberedSpec, Team } from '../../../support/start/team.ts'
 
@@ -11,9 +11,7 @@ let team: Team
 let caller: BatchCaller
 
 const start = async (env: Readonly<Record<string, string>>) => {
-  const [backend] = anyBackend
-  if (backend === undefined) throw new Error('there is no database')
-  service = await TestService.start(backend, { env })
+  service = await TestService.start(lastBackend, { env })
   team = await Team.of(service)
   caller = new BatchCaller(service, team.key)
   return (await team.deploy(numberedSpec(1))).slug

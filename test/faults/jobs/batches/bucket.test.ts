@@ -4,7 +4,7 @@ import { csvLine } from '../../../support/batches/batches.ts'
 import { findTeam } from '../../../support/batches/example.ts'
 import { BatchReplica, hasEnded } from '../../../support/batches/replica.ts'
 import { S3Server } from '../../../support/servers/s3-server.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { lastBackend } from '../../../support/start/databases.ts'
 import { withDatabase } from '../../../support/start/seeded-database.ts'
 
 const ROWS = 30_000
@@ -21,9 +21,7 @@ afterEach(() => server.close())
 
 // A part that is written twice, and a process that dies, must leave every applicant once.
 test('a file of a bucket is scored, also by the next process, and has its results beside it', async () => {
-  const [backend] = anyBackend
-  if (backend === undefined) throw new Error('there is no database')
-  const database = await backend.create()
+  const database = await lastBackend.create()
   onTestFinished(() => database.drop())
   const env = {
     BATCH_STORE: 's3://bucket/portfolios',

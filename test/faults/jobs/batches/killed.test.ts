@@ -11,6 +11,7 @@ import { loggedFacts } from '../../../support/score-log/log-rows.ts'
 import {
   type Backend,
   backends,
+  firstBackend,
   hasPostgres,
   newDataDir,
   postgres,
@@ -106,9 +107,7 @@ function endProcess(pid: number): void {
 }
 
 test('a batch whose scoring process the system kills goes on, and ends with all', async () => {
-  const [backend] = backends
-  if (backend === undefined) throw new Error('there is no database')
-  const database = await backend.create()
+  const database = await firstBackend.create()
   onTestFinished(() => database.drop())
   const replica = await BatchReplica.start(database)
   const slug = await replica.deploy()

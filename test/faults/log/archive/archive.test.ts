@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ErasedPlaces } from '../../../../src/log/erasure/eraser.ts'
 import type { OpenLogReader } from '../../../../src/log/reading/open-reader.ts'
 import { queryRows } from '../../../../src/platform/db/client.ts'
@@ -13,17 +13,14 @@ import {
   batch,
   DAY,
   DAY_MS,
-  insertModel,
   type Logged,
   listRequests,
   logged,
-  makeDay,
   NOW,
   SCAN,
   store,
 } from '../../../support/archive/archived-log.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
 const HOUR_MS = 3_600_000
 /** Requests of three hours, and batches with ids of each kind. */
@@ -36,20 +33,7 @@ const RECORDS: readonly Logged[] = [
 ]
 
 describe.each(backends)('on $name', (backend) => {
-  async function started(records = RECORDS): Promise<ArchivedLog> {
-    const database = await backend.create()
-    const handle = await openTestDatabase(database)
-    const log = new ArchivedLog(handle)
-    onTestFinished(async () => {
-      await handle.close()
-      await database.drop()
-      log.remove()
-    })
-    await insertModel(handle)
-    await makeDay(handle, DAY)
-    await store(handle, records)
-    return log
-  }
+  const started = (records = RECORDS) => ArchivedLog.forTest(backend, records)
 
   const blocksLeft = async ({ handle }: ArchivedLog) =>
     (await queryRows(handle.db, sql`select 1 from score_blocks`)).length

@@ -1,42 +1,23 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ErasedPlaces } from '../../../../src/log/erasure/eraser.ts'
 import { queryRows } from '../../../../src/platform/db/client.ts'
 import {
   ArchivedLog,
-  DAY,
-  insertModel,
   listRequests,
   logged,
-  makeDay,
   NOW,
   store,
 } from '../../../support/archive/archived-log.ts'
 import { withFiles } from '../../../support/archive/faults.ts'
-import { backends } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { firstBackend } from '../../../support/start/databases.ts'
 
 const RECORDS = Array.from({ length: 12 }, (_, n) => logged(n * 1_000, { reference: 'A-1' }))
 const ERASURE = { teamId: 'team_1', reference: 'A-1', untilMs: NOW }
 
-async function started(): Promise<ArchivedLog> {
-  const [backend] = backends
-  if (backend === undefined) throw new Error('there is no database')
-  const database = await backend.create()
-  const handle = await openTestDatabase(database)
-  const log = new ArchivedLog(handle)
-  onTestFinished(async () => {
-    await handle.close()
-    await database.drop()
-    log.remove()
-  })
-  await insertModel(handle)
-  await makeDay(handle, DAY)
-  await store(handle, RECORDS)
-  return log
-}
+const started = () => ArchivedLog.forTest(firstBackend, RECORDS)
 
 const readIdentity = (log: ArchivedLog) => join(log.directory, '_archive.json')
 const readOwners = async ({ handle }: ArchivedLog) => {

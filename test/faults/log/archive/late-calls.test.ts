@@ -1,24 +1,19 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { DayStore } from '../../../../src/log/archive/day-store.ts'
 import { ErasedPlaces } from '../../../../src/log/erasure/eraser.ts'
 import { ObjectStoreError } from '../../../../src/platform/object-store/object-store.ts'
 import {
   ArchivedLog,
   type ArchiveFaults,
-  DAY,
-  insertModel,
   listRequests,
   logged,
-  makeDay,
   NOW,
-  store,
 } from '../../../support/archive/archived-log.ts'
 import { changed, Halt, withFiles } from '../../../support/archive/faults.ts'
-import { backends } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { firstBackend } from '../../../support/start/databases.ts'
 
 const RECORDS = Array.from({ length: 20 }, (_, n) =>
   logged(n * 1_000, { reference: n === 3 ? 'A-1' : `B-${n}` }),
@@ -29,22 +24,7 @@ const FIRST = 'part-00000-g1.parquet'
 const SECOND = 'part-00000-g2.parquet'
 const MANIFEST = '_manifest.json'
 
-async function started(): Promise<ArchivedLog> {
-  const [backend] = backends
-  if (backend === undefined) throw new Error('there is no database')
-  const database = await backend.create()
-  const handle = await openTestDatabase(database)
-  const log = new ArchivedLog(handle)
-  onTestFinished(async () => {
-    await handle.close()
-    await database.drop()
-    log.remove()
-  })
-  await insertModel(handle)
-  await makeDay(handle, DAY)
-  await store(handle, RECORDS)
-  return log
-}
+const started = () => ArchivedLog.forTest(firstBackend, RECORDS)
 
 const away = () => new ObjectStoreError('away', 'no answer')
 const makeFile = (log: ArchivedLog, name: string) => join(log.directory, 'dt=2026-10-05', name)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { dayText } from '../../../../src/log/archive/names.ts'
 import { ErasedPlaces } from '../../../../src/log/erasure/eraser.ts'
 import { openLogReader } from '../../../../src/log/reading/open-reader.ts'
@@ -10,7 +10,6 @@ import {
   ArchivedLog,
   DAY,
   DAY_MS,
-  insertModel,
   listRequests,
   logged,
   makeDay,
@@ -18,8 +17,7 @@ import {
   store,
 } from '../../../support/archive/archived-log.ts'
 import { FrozenProcess } from '../../../support/archive/frozen-process.ts'
-import { backends } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { firstBackend } from '../../../support/start/databases.ts'
 
 /** By default one order of few steps; `SCORELINE_TEST_KILLS` makes it many. */
 const RUNS_ALL = (process.env['SCORELINE_TEST_KILLS'] ?? '') !== ''
@@ -195,18 +193,8 @@ async function listFiles(log: ArchivedLog) {
 test.each(SEEDS)(
   'any order of work loses nothing and leaves nothing (seed %i)',
   async (seed) => {
-    const [backend] = backends
-    if (backend === undefined) throw new Error('there is no database')
-    const database = await backend.create()
-    const handle = await openTestDatabase(database)
-    const log = new ArchivedLog(handle)
-    onTestFinished(async () => {
-      await handle.close()
-      await database.drop()
-      log.remove()
-    })
-    await insertModel(handle)
-    for (let day = 0; day < DAYS; day++) await makeDay(handle, DAY + day * DAY_MS)
+    const log = await ArchivedLog.forTest(firstBackend)
+    for (let day = 0; day < DAYS; day++) await makeDay(log.handle, DAY + day * DAY_MS)
     const stress = new Stress(log, randomFrom(seed))
     for (let orders = 0; orders < ORDERS; orders++) {
       const name = await stress.order()

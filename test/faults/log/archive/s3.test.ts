@@ -1,19 +1,10 @@
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../../../src/platform/clock.ts'
 import { guardStore } from '../../../../src/platform/db/guard.ts'
 import { DatabaseHealth } from '../../../../src/platform/db/health.ts'
-import {
-  ArchivedLog,
-  DAY,
-  insertModel,
-  listRequests,
-  logged,
-  makeDay,
-  store,
-} from '../../../support/archive/archived-log.ts'
+import { ArchivedLog, listRequests, logged } from '../../../support/archive/archived-log.ts'
 import { S3Server } from '../../../support/servers/s3-server.ts'
-import { backends } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { firstBackend } from '../../../support/start/databases.ts'
 
 const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' }
 const RECORDS = Array.from({ length: 30 }, (_, n) => logged(n * 1_000))
@@ -26,19 +17,7 @@ let log: ArchivedLog
 beforeEach(async () => {
   Object.assign(process.env, CREDENTIALS)
   server = await S3Server.start()
-  const [backend] = backends
-  if (backend === undefined) throw new Error('there is no database')
-  const database = await backend.create()
-  const handle = await openTestDatabase(database)
-  log = new ArchivedLog(handle)
-  onTestFinished(async () => {
-    await handle.close()
-    await database.drop()
-    log.remove()
-  })
-  await insertModel(handle)
-  await makeDay(handle, DAY)
-  await store(handle, RECORDS)
+  log = await ArchivedLog.forTest(firstBackend, RECORDS)
 })
 afterEach(async () => {
   for (const name of Object.keys(CREDENTIALS)) {

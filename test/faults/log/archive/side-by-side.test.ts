@@ -9,7 +9,6 @@ import {
   type ArchiveFaults,
   DAY,
   DAY_MS,
-  insertModel,
   listRequests,
   logged,
   makeDay,
@@ -18,24 +17,15 @@ import {
 } from '../../../support/archive/archived-log.ts'
 import { changed, Halt, withFiles } from '../../../support/archive/faults.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
 const LOCKED_MS = 1_500
 
 describe.each(backends)('on $name', (backend) => {
   async function started(days: number): Promise<ArchivedLog> {
-    const database = await backend.create()
-    const handle = await openTestDatabase(database)
-    const log = new ArchivedLog(handle)
-    onTestFinished(async () => {
-      await handle.close()
-      await database.drop()
-      log.remove()
-    })
-    await insertModel(handle)
+    const log = await ArchivedLog.forTest(backend)
     for (let day = 0; day < days; day++) {
-      await makeDay(handle, DAY + day * DAY_MS)
-      await store(handle, readRecords(day))
+      await makeDay(log.handle, DAY + day * DAY_MS)
+      await store(log.handle, readRecords(day))
     }
     return log
   }

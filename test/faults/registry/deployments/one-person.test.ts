@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dmgCard } from '../../../support/cards/reason-cards.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { lastBackend } from '../../../support/start/databases.ts'
 import { type Team, TwoTeams } from '../../../support/start/team.ts'
 import { tokenFor } from '../../../support/start/users.ts'
 
@@ -29,7 +29,7 @@ type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Answer = Awaited<ReturnType<TwoTeams['service']['inject']>>
 type Operation = (hands: Hands) => Promise<Answer | null>
 
-describe.each(anyBackend)('one pair of hands on $name', (backend) => {
+describe.each([lastBackend])('one pair of hands on $name', (backend) => {
   let teams: TwoTeams
   let team: Team
   let world: World

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findOutcome } from '../../../support/expect/answers.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { lastBackend } from '../../../support/start/databases.ts'
 import { numberedSpec, type Team, TwoTeams } from '../../../support/start/team.ts'
 
-describe.each(anyBackend)('the audit log on $name', (backend) => {
+describe.each([lastBackend])('the audit log on $name', (backend) => {
   let teams: TwoTeams
   let team: Team
 

@@ -3,7 +3,7 @@ import { OPERATION_FACTS } from '../../../support/scenarios/operation-facts.ts'
 import { type Ids, ROUTES, UNKNOWN } from '../../../support/scenarios/routes.ts'
 import { type Row, SCENARIOS, type Scenario } from '../../../support/scenarios/scenarios.ts'
 import { BODY_BYTES_MAX } from '../../../support/scenarios/shared-scenarios.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { lastBackend } from '../../../support/start/databases.ts'
 import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 /** Operations that no scenario succeeds with: tests of their own hold their records. */
@@ -25,7 +25,7 @@ const AUDITED = Object.entries(ROUTES).flatMap(([row, { operation }]) => {
   return [[operation, facts.audit, scenarios] as const]
 })
 
-describe.each(anyBackend)('on $name', (backend) => {
+describe.each([lastBackend])('on $name', (backend) => {
   const env = { BODY_LIMIT_BYTES: `${BODY_BYTES_MAX}` }
   const teams = TwoTeams.forSuite(backend, { env })
   let ids: Ids

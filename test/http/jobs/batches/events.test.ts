@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BatchCaller } from '../../../support/batches/batches.ts'
 import { WebhookReceiver } from '../../../support/servers/webhook-receiver.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { lastBackend } from '../../../support/start/databases.ts'
 import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 const ENV = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32', WEBHOOK_RETRY_SECONDS: '1,1' }
 
-describe.each(anyBackend)('on $name', (backend) => {
+describe.each([lastBackend])('on $name', (backend) => {
   let receiver: WebhookReceiver
 
   beforeAll(async () => {

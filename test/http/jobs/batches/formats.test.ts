@@ -5,7 +5,7 @@ import { BatchCaller, csvLine } from '../../../support/batches/batches.ts'
 import { card, categorical } from '../../../support/cards/cards.ts'
 import { applicantFor, validSpec } from '../../../support/cards/spec-arbitraries.ts'
 import type { NaiveSpec } from '../../../support/naive/naive-evaluator.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { lastBackend } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 import { Team } from '../../../support/start/team.ts'
 
@@ -64,7 +64,7 @@ function specs(): NaiveSpec[] {
   return isPlain.slice(0, SPECS)
 }
 
-describe.each(anyBackend)('on $name', (backend) => {
+describe.each([lastBackend])('on $name', (backend) => {
   const service = TestService.forSuite(backend)
   const team = Team.forSuite(service)
   let caller: BatchCaller

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { BatchCaller } from '../../../support/batches/batches.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { lastBackend } from '../../../support/start/databases.ts'
 import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 /** Several chunks. */
 const FILE = `income\n${'1\n'.repeat(120_000)}`
 
-describe.each(anyBackend)('on $name', (backend) => {
+describe.each([lastBackend])('on $name', (backend) => {
   const teams = TwoTeams.forSuite(backend)
   const { team } = teams
 

@@ -1,12 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { backends } from '../../../support/start/databases.ts'
+import { firstBackend } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 
 // Without its store no batch begins, and nothing else would tell the operator.
 test('a start without the store of batches is counted as a failure', async () => {
-  const [backend] = backends
-  if (backend === undefined) throw new Error('there is no database')
-  const service = await TestService.start(backend, {
+  const service = await TestService.start(firstBackend, {
     env: { BATCH_STORE: 'file:///nowhere/at/all' },
   })
   onTestFinished(() => service.close())

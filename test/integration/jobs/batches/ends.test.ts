@@ -2,13 +2,13 @@ import { parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DiskRoom } from '../../../../src/jobs/batches/disk-room.ts'
 import { BatchCaller } from '../../../support/batches/batches.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { lastBackend } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 const TEAM_BYTES = 100_000
 
-describe.each(anyBackend)('on $name', (backend) => {
+describe.each([lastBackend])('on $name', (backend) => {
   let service: TestService
   let caller: BatchCaller
   let slug: string

@@ -3,12 +3,11 @@ import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { BatchStore } from '../../../../src/jobs/batches/store.ts'
 import { BatchCaller } from '../../../support/batches/batches.ts'
-import { hasPostgres } from '../../../support/start/databases.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { hasPostgres, lastBackend } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 import { numberedSpec, Team } from '../../../support/start/team.ts'
 
-describe.each(anyBackend)('on $name', (backend) => {
+describe.each([lastBackend])('on $name', (backend) => {
   let service: TestService
   let team: Team
   let caller: BatchCaller

@@ -8,7 +8,7 @@ import { newReader } from '../../../../src/jobs/batches/input/new-reader.ts'
 import type { FileRecord } from '../../../../src/jobs/batches/input/record.ts'
 import { BatchCaller } from '../../../support/batches/batches.ts'
 import { card, categorical, numeric } from '../../../support/cards/cards.ts'
-import { anyBackend } from '../../../support/start/long-lists.ts'
+import { lastBackend } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 import { Team } from '../../../support/start/team.ts'
 
@@ -158,9 +158,7 @@ test('the rest of a file gives the same chunks from each chunk on', async () => 
 
 // Each chunk is a file of its own, which readers of the store can read; a download is one file.
 test('the parts of the results are one file of Parquet with all rows in order', async () => {
-  const [backend] = anyBackend
-  if (backend === undefined) throw new Error('there is no database')
-  const service = await TestService.start(backend)
+  const service = await TestService.start(lastBackend)
   try {
     const team = await Team.of(service)
     const caller = new BatchCaller(service, team.key)

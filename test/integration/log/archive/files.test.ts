@@ -12,33 +12,21 @@ import {
   batch,
   CARD,
   DAY,
-  insertModel,
   listRequests,
   logged,
   makeDay,
   store,
 } from '../../../support/archive/archived-log.ts'
 import { sampleSpec } from '../../../support/cards/cards.ts'
-import { backends } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { firstBackend } from '../../../support/start/databases.ts'
 
 // A file that another engine reads otherwise would be found only years later.
 test('another engine reads the same results from the files of a day', async () => {
-  const [backend] = backends
-  if (backend === undefined) throw new Error('there is no database')
-  const database = await backend.create()
-  const handle = await openTestDatabase(database)
-  const log = new ArchivedLog(handle)
-  onTestFinished(async () => {
-    await handle.close()
-    await database.drop()
-    log.remove()
-  })
-  await insertModel(handle)
-  await makeDay(handle, DAY)
+  const log = await ArchivedLog.forTest(firstBackend)
+  await makeDay(log.handle, DAY)
   const challenger = { ...CARD, modelId: 'mod_1', challengerId: 'chl_1' }
   const result = CARD.makeResult({})
-  await store(handle, [
+  await store(log.handle, [
     ...Array.from({ length: 300 }, (_, n) => logged(n, { reference: `A-${n}` })),
     batch(1_000, ['a', 7, null, 'Ä"\n']),
     logged(2_000, { models: [CARD, challenger], rows: [{ id: null, results: [result, null] }] }),

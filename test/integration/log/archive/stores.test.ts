@@ -8,7 +8,7 @@ import { ManifestStore } from '../../../../src/log/archive/manifest-store.ts'
 import { systemClock } from '../../../../src/platform/clock.ts'
 import { type DatabaseHandle, queryRows } from '../../../../src/platform/db/client.ts'
 import { DAY, DAY_MS } from '../../../support/archive/archived-log.ts'
-import { backends, type TestDatabase } from '../../../support/start/databases.ts'
+import { firstBackend, type TestDatabase } from '../../../support/start/databases.ts'
 import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
 const KEY = 'dt=2026-10-05/part-00000-g1.parquet'
@@ -21,9 +21,7 @@ let handle: DatabaseHandle
 
 // The manifest of a day with one file, whose work a process has.
 beforeEach(async () => {
-  const [backend] = backends
-  if (backend === undefined) throw new Error('there is no database')
-  database = await backend.create()
+  database = await firstBackend.create()
   handle = await openTestDatabase(database)
   const { db } = handle
   await db.execute(sql`insert into score_archive (name, archive_id, holder, leased_until)

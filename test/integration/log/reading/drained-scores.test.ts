@@ -15,14 +15,12 @@ import {
   batch,
   DAY,
   DAY_MS,
-  insertModel,
   type Logged,
   logged,
   makeDay,
   store,
 } from '../../../support/archive/archived-log.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
 const HOUR_MS = 3_600_000
 const REFERENCE = COLUMNS.findIndex(({ name }) => name === 'reference')
@@ -43,16 +41,8 @@ function readRecords(dayMs: number): Logged[] {
 
 describe.each(backends)('on $name', (backend) => {
   async function openLog(): Promise<ArchivedLog> {
-    const database = await backend.create()
-    const handle = await openTestDatabase(database)
-    const log = new ArchivedLog(handle)
-    onTestFinished(async () => {
-      await handle.close()
-      await database.drop()
-      log.remove()
-    })
-    await insertModel(handle)
-    for (const day of [0, 1]) await makeDay(handle, DAY + day * DAY_MS)
+    const log = await ArchivedLog.forTest(backend)
+    for (const day of [0, 1]) await makeDay(log.handle, DAY + day * DAY_MS)
     return log
   }
 

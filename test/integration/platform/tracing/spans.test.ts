@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { OtlpReceiver } from '../../../support/servers/otlp-receiver.ts'
-import { backends } from '../../../support/start/databases.ts'
+import { firstBackend } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 
 const CALLER_SPAN = '00f067aa0ba902b7'
@@ -34,10 +34,8 @@ interface Traced {
 }
 
 async function startTraced(env: Readonly<Record<string, string>>): Promise<Traced> {
-  const [backend] = backends
-  if (backend === undefined) throw new Error('there is no database')
   const receiver = await OtlpReceiver.start()
-  const service = await TestService.start(backend, {
+  const service = await TestService.start(firstBackend, {
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, ...env },
   })
   const owner = await service.signIn()
