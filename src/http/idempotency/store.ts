@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { ForeignRowError } from '../../platform/db/asked-rows.ts'
 import { CallGroups } from '../../platform/db/call-groups.ts'
 import { queryRows } from '../../platform/db/client.ts'
-import { bytesList, textList } from '../../platform/db/lists.ts'
+import { bytesList, listRows, nameList, textList } from '../../platform/db/lists.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { CLAIM_MS, type HashClaim, type HeldKey, KEPT_MS, type NewClaim } from './service.ts'
 import type { Usage, UsageTotals } from './team-room.ts'
@@ -32,6 +32,10 @@ interface SealedAnswer {
 const ATTEMPTS_MAX = 5
 const CLAIM_END = sql.raw(`now() + interval '${CLAIM_MS} milliseconds'`)
 const KEPT_END = sql.raw(`now() + interval '${KEPT_MS} milliseconds'`)
+/** In place of what is held. */
+const NO_BODY = sql.raw(
+  'null::bytea as body_hash, null::bytea as answer, false as is_answered, true as is_claimed',
+)
 /** Longest wait for a group. A slow database costs less than a second execution. */
 export const STORE_DEADLINE_MS = 5_000
 /** Keys of a statement. */
@@ -44,9 +48,9 @@ const JOINT_ANSWER_BYTES_MAX = 16 * 1024
 const USAGE_START = sql.raw(`now() - interval '${KEPT_MS} milliseconds' - interval '1 hour'`)
 
 /**
- * Keys and answers of all replicas in PostgreSQL, by its clock. Each method is one statement, and
- * so one transaction. Claims, answers and releases that come while a statement is under way go
- * together in the next one. It locks its rows in the order of their hashes, against deadlocks.
+ * Keys and answers of all replicas in PostgreSQL, by its clock. Each statement is a transaction.
+ * Claims, answers and releases that come while a statement is under way go together in the next
+ * one. It locks its rows in the order of their hashes, against deadlocks.
  */
 export class IdempotencyStore extends DatabaseStore {
   private readonly claims = new CallGroups({
@@ -113,8 +117,7 @@ export class IdempotencyStore extends DatabaseStore {
   /**
    * It reads before it writes, and waits for no lock of a row that is there: a change may hold it
    * for long. Where two statements claim a key at the same moment, the second one finds it taken,
-   * and reads it at the next attempt. A key that is neither free nor held at the last attempt counts
-   * as under way.
+   * and reads it next. A key that is neither free nor held at the last attempt counts as under way.
    *
    * @returns the keys that are held
    */
@@ -123,8 +126,8 @@ export class IdempotencyStore extends DatabaseStore {
   ): Promise<ReadonlyMap<string, FoundKey>> {
     const found = new Map<string, FoundKey>()
     const open = new Map(claims)
-    for (let attempt = 0; attempt < ATTEMPTS_MAX && open.size > 0; attempt++) {
-      for (const row of await this.claimOnce([...open.values()])) {
+    const read = (rows: readonly ClaimRow[]) => {
+      for (const row of rows) {
         const key = nameHash(row.key_hash)
         if (!open.delete(key)) throw new ForeignRowError('the row of another one')
         const { body_hash: bodyHash, answer, is_claimed: isClaimed, is_answered: isAnswered } = row
@@ -133,44 +136,48 @@ export class IdempotencyStore extends DatabaseStore {
         found.set(key, { held: { bodyHash, answer, isClaimed }, isLong })
       }
     }
+    for (let attempt = 0; attempt < ATTEMPTS_MAX && open.size > 0; attempt++) {
+      read(await this.claimNew([...open.values()]))
+      if (open.size > 0) read(await this.claimPresent([...open.values()]))
+    }
     for (const [key, { bodyHash }] of open) found.set(key, underWay(bodyHash))
     return found
   }
 
-  /** @returns the rows of keys that are held, and of those that are claimed now without a body */
-  private claimOnce(claims: readonly NewClaim[]): Promise<ClaimRow[]> {
-    const hashes = bytesList(claims.map(({ keyHash }) => keyHash))
-    const bodies = bytesList(claims.map(({ bodyHash }) => bodyHash))
-    const ids = textList(claims.map(({ claimId }) => claimId))
+  /** @returns the keys that had no row */
+  private claimNew(claims: readonly NewClaim[]): Promise<ClaimRow[]> {
     return queryRows<ClaimRow>(
       this.db,
-      sql`with present as materialized (
-          select key_hash, body_hash, answer is not null as is_answered,
-            case when octet_length(answer) <= ${JOINT_ANSWER_BYTES_MAX} then answer end as answer,
-            claimed_until > now() as is_claimed, ${isFree('')} as is_free
-          from idempotency_keys where key_hash = any(${hashes})
-        ), free as materialized (
-          select key_hash from idempotency_keys
-          where key_hash in (select key_hash from present where is_free) and (${isFree('')})
+      sql`insert into idempotency_keys (key_hash, body_hash, claim_id, claimed_until, expires_at)
+        select *, ${CLAIM_END}, ${KEPT_END} from ${listClaims(claims)}
+        where not exists (select from idempotency_keys as present
+          where present.key_hash = asked.key_hash)
+        order by key_hash on conflict do nothing returning key_hash, ${NO_BODY}`,
+    )
+  }
+
+  /** @returns the rows of keys that are held, and of those that are claimed now without a body */
+  private claimPresent(claims: readonly NewClaim[]): Promise<ClaimRow[]> {
+    const isAsked = sql`key_hash = any(${bytesList(claims.map(({ keyHash }) => keyHash))})`
+    return queryRows<ClaimRow>(
+      this.db,
+      sql`with free as (
+          select key_hash from idempotency_keys where ${isAsked} and (${isFree('')})
           order by key_hash for update skip locked
         ), own as (
-          insert into idempotency_keys as stored
-            (key_hash, body_hash, claim_id, claimed_until, expires_at)
-          select asked.*, ${CLAIM_END}, ${KEPT_END}
-          from unnest(${hashes}, ${bodies}, ${ids}) as asked (key_hash, body_hash, claim_id)
-          where key_hash not in (select key_hash from present)
-            or key_hash in (select key_hash from free)
-          order by key_hash
-          on conflict (key_hash) do update set body_hash = excluded.body_hash,
-            claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
-            expires_at = excluded.expires_at, changed_at = null, answer = null
-          where ${isFree('stored.')}
-          returning key_hash
+          update idempotency_keys as stored set body_hash = asked.body_hash,
+            claim_id = asked.claim_id, claimed_until = ${CLAIM_END}, expires_at = ${KEPT_END},
+            changed_at = null, answer = null
+          from free join ${listClaims(claims)} using (key_hash)
+          where stored.key_hash = free.key_hash and (${isFree('stored.')})
+          returning stored.key_hash
         )
-        select key_hash, null::bytea as body_hash, null::bytea as answer, false as is_answered,
-          true as is_claimed from own
+        select key_hash, ${NO_BODY} from own
         union all
-        select key_hash, body_hash, answer, is_answered, is_claimed from present where not is_free`,
+        select key_hash, body_hash,
+          case when octet_length(answer) <= ${sql.raw(`${JOINT_ANSWER_BYTES_MAX}`)} then answer end,
+          answer is not null, claimed_until > now()
+        from idempotency_keys where ${isAsked} and not (${isFree('')})`,
     )
   }
 
@@ -186,16 +193,16 @@ export class IdempotencyStore extends DatabaseStore {
   }
 
   private async keepAll(kept: readonly SealedAnswer[]): Promise<boolean[]> {
-    const hashes = bytesList(kept.map(({ claim }) => claim.keyHash))
-    const ids = textList(kept.map(({ claim }) => claim.claimId))
-    const answers = bytesList(kept.map(({ answer }) => answer))
+    const asked = listRows(kept.map(({ claim, answer }) => [claim.keyHash, claim.claimId, answer]))
     const rows = await queryRows<{ claim_id: string }>(
       this.db,
-      sql`with own as (${lockInOrder(hashes)})
-        update idempotency_keys as present set answer = asked.answer, expires_at = ${KEPT_END}
-        from unnest(${hashes}, ${ids}, ${answers}) as asked (key_hash, claim_id, answer)
-        join own using (key_hash, claim_id)
-        where present.key_hash = asked.key_hash returning present.claim_id`,
+      sql`update idempotency_keys as present set answer = own.answer, expires_at = ${KEPT_END}
+        from (
+          select key_hash, asked.answer from idempotency_keys as stored
+          join ${asked} as asked (key_hash, claim_id, answer) using (key_hash, claim_id)
+          order by key_hash for update of stored
+        ) as own
+        where present.key_hash = own.key_hash returning claim_id`,
     )
     const done = new Set(rows.map((row) => row.claim_id))
     return kept.map(({ claim }) => done.has(claim.claimId))
@@ -203,7 +210,7 @@ export class IdempotencyStore extends DatabaseStore {
 
   private async releaseAll(claims: readonly HashClaim[]): Promise<undefined[]> {
     const hashes = bytesList(claims.map(({ keyHash }) => keyHash))
-    const ids = textList(claims.map(({ claimId }) => claimId))
+    const ids = nameList(claims.map(({ claimId }) => claimId))
     const isOwn = sql`answer is null and (key_hash, claim_id) in (
       select key_hash, claim_id from own
       join unnest(${hashes}, ${ids}) as asked (key_hash, claim_id) using (key_hash, claim_id))`
@@ -219,7 +226,7 @@ export class IdempotencyStore extends DatabaseStore {
   /** Extends claims that are still in force. A row that is locked is being answered or changed. */
   async renew(claims: readonly HashClaim[]): Promise<void> {
     const hashes = bytesList(claims.map(({ keyHash }) => keyHash))
-    const ids = textList(claims.map(({ claimId }) => claimId))
+    const ids = nameList(claims.map(({ claimId }) => claimId))
     await this.db.execute(
       sql`update idempotency_keys set claimed_until = ${CLAIM_END} where key_hash in (
           select key_hash from idempotency_keys
@@ -326,6 +333,11 @@ function isFree(row: '' | 'stored.'): SQL {
 function lockInOrder(hashes: SQL): SQL {
   return sql`select key_hash, claim_id from idempotency_keys
     where key_hash = any(${hashes}) order by key_hash for update`
+}
+
+function listClaims(claims: readonly NewClaim[]): SQL {
+  const rows = claims.map(({ keyHash, bodyHash, claimId }) => [keyHash, bodyHash, claimId])
+  return sql`${listRows(rows)} as asked (key_hash, body_hash, claim_id)`
 }
 
 const FREE: FoundKey = { held: null, isLong: false }

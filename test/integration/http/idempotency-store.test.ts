@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { IdempotencyStore } from '../../../src/http/idempotency/store.ts'
+import { queryRows } from '../../../src/platform/db/client.ts'
 import { backends, hasPostgres, postgres } from '../../support/start/databases.ts'
 import { databaseForTest } from '../../support/start/seeded-database.ts'
 
@@ -11,7 +12,7 @@ let claims = 0
 
 function newClaim() {
   claims++
-  return { keyHash: randomBytes(32), bodyHash: randomBytes(32), claimId: `claim ${claims}` }
+  return { keyHash: randomBytes(32), bodyHash: randomBytes(32), claimId: `claim-${claims}` }
 }
 
 test.each(backends)(
@@ -82,3 +83,22 @@ test.skipIf(!hasPostgres)(
     await expect.poll(() => store.claim(another)).toEqual(FREE)
   },
 )
+
+// A request that has taken seconds is renewed, and is answered at any moment.
+test.skipIf(!hasPostgres)('an answer waits for the renewal of its claim, and is kept', async () => {
+  const { db } = await databaseForTest(postgres)
+  const store = new IdempotencyStore(db)
+  const claim = newClaim()
+  await store.claim(claim)
+  const waiting = sql`select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`
+  const kept = await db.transaction(async (tx) => {
+    await tx.execute(
+      sql`update idempotency_keys set claimed_until = claimed_until + interval '1 second'`,
+    )
+    const keeping = store.keep(claim, randomBytes(10))
+    await expect.poll(() => queryRows(db, waiting)).toHaveLength(1)
+    return { keeping }
+  })
+  expect(await kept.keeping).toBe(true)
+})

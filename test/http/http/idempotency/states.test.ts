@@ -184,7 +184,7 @@ describe.each(backends)('on $name', (backend) => {
   test('a change is refused once another request has taken over its claim', async () => {
     const key = newKey()
     const claim = spyOnStore('claim').mockImplementationOnce(async (own) => {
-      await new IdempotencyStore(db).claim({ ...own, claimId: 'of another request' })
+      await new IdempotencyStore(db).claim({ ...own, claimId: 'of-another-request' })
       return { held: null }
     })
     const changes = await readChanges(team)
