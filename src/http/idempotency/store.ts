@@ -144,7 +144,12 @@ export class IdempotencyStore extends DatabaseStore {
     return found
   }
 
-  /** @returns the keys that had no row */
+  /**
+   * A claim is on the disk with its answer or change at the latest, whose commit waits for the disk.
+   * If the server crashes before, nothing is kept or changed under the lost claim.
+   *
+   * @returns the keys that had no row
+   */
   private claimNew(claims: readonly NewClaim[]): Promise<ClaimRow[]> {
     return queryRows<ClaimRow>(
       this.db,
@@ -152,6 +157,7 @@ export class IdempotencyStore extends DatabaseStore {
         select *, ${CLAIM_END}, ${KEPT_END} from ${listClaims(claims)}
         where not exists (select from idempotency_keys as present
           where present.key_hash = asked.key_hash)
+          and (select set_config('synchronous_commit', 'off', true)) = 'off'
         order by key_hash on conflict do nothing returning key_hash, ${NO_BODY}`,
     )
   }
