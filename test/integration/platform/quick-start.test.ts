@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { QUICK_START } from '../../../src/platform/quick-start-argv.ts'
+import { HEAP_FLAG } from '../../support/start/process.ts'
 
 /** What is loaded with the first request that needs it, or on a thread. */
 const LATER = [
@@ -128,6 +129,27 @@ test('the memory that a start needed for its own goes back to the system', async
   const [before = 0, after = 0] = (await printed(QUICK_START, code)).map(Number)
   expect(before).toBeGreaterThan(16 * MIB)
   expect(after).toBeLessThanOrEqual(4 * MIB)
+})
+
+// V8 prefers the flag to the bound of a thread, whose young objects then stay in memory.
+test('a thread has its own bound of young objects, and the process that of the flag', async () => {
+  const filling = `const { getHeapSpaceStatistics } = await import('node:v8')
+    for (let round = 0; round < 60; round++) {
+      const held = []
+      for (let n = 0; n < 200_000; n++) held.push({ n, of: [n] })
+    }
+    const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')
+    console.log(young.space_size)`
+  const code = `import { once } from 'node:events'
+    import { Worker } from 'node:worker_threads'
+    const resourceLimits = { maxYoungGenerationSizeMb: 24 }
+    await once(new Worker(${JSON.stringify(filling)}, { eval: true, resourceLimits }), 'exit')
+    ${filling}`
+  const [ofThread = 0, own = 0] = (await printed([HEAP_FLAG, ...QUICK_START], code)).map(Number)
+  expect(ofThread).toBeGreaterThan(0)
+  expect(ofThread).toBeLessThanOrEqual(24 * MIB)
+  expect(own).toBeGreaterThan(32 * MIB)
+  expect(own).toBeLessThanOrEqual(64 * MIB)
 })
 
 /** Sends the process a signal as soon as it loads the command line. */
