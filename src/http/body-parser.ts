@@ -7,6 +7,7 @@ import { cardSteps, parseApplicants, parseJson } from '../platform/json.ts'
 import type { Steps } from '../platform/steps.ts'
 import { runInTurns } from '../platform/turn-taker.ts'
 import { refuseOversizedCard } from './card-bounds.ts'
+import { hungUp } from './connected.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -60,7 +61,7 @@ function* readCard(text: string): Steps<unknown> {
 /** Ends the work when its client has hung up: the budget for bodies holds its memory no longer. */
 function* whileConnected<T>(socket: Socket, steps: Steps<T>): Steps<T> {
   for (;;) {
-    if (socket.destroyed) throw new AppError('invalid_request', 'the client has hung up')
+    if (socket.destroyed) throw hungUp()
     const step = steps.next()
     if (step.done === true) return step.value
     yield

@@ -53,11 +53,16 @@ export class TurnTaker {
   }
 }
 
-/** Does work in steps, as many in a turn of the event loop as take no longer than a turn may. */
-export async function runInTurns<T>(steps: Steps<T>): Promise<T> {
+/**
+ * Does work in steps, as many in a turn of the event loop as take no longer than a turn may.
+ *
+ * @throws the reason of an aborted signal
+ */
+export async function runInTurns<T>(steps: Steps<T>, signal?: AbortSignal): Promise<T> {
   await takeTurn()
   const turns = new TurnTaker()
   for (;;) {
+    signal?.throwIfAborted()
     const step = steps.next()
     if (step.done === true) return step.value
     if (turns.isOver) await turns.giveWay()

@@ -6,6 +6,7 @@ import { ANALYSTS, DEPLOYER_ROLES } from '../../http/access/caller.ts'
 import { insufficientRole } from '../../http/access/insufficient-role.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
 import { addressedUrl } from '../../http/addressed-url.ts'
+import { signalWhileConnected } from '../../http/connected.ts'
 import { defineRoute } from '../../http/define-route.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
 import { deployedFields } from '../../registry/models/responses.ts'
@@ -42,6 +43,7 @@ export const importRoutes: FastifyPluginAsyncTypebox<ImportRouteOptions> = async
         caller,
         makeImportInput(request.body),
         register === undefined ? null : readRegister(register),
+        signalWhileConnected(reply),
       )
       const url = publicUrl ?? addressedUrl(request)
       const registered = JSON.stringify(deployed && deployedFields(deployed, url))

@@ -40,26 +40,28 @@ export class ImportService {
    * Imports a card. Without `register` the response lists the faults, and nothing is stored.
    *
    * @throws AppError with `register`: `invalid_spec` whose details list every fault,
-   *   `parity_failed` when a score of the sample differs; otherwise see `ImportRunner`
+   *   `parity_failed` when a score of the sample differs; otherwise see `ImportRunner`; the reason
+   *   of a signal that is aborted before anything is stored
    */
   async import(
     caller: UserCaller,
     input: ImportInput,
     register: RegisterOptions | null,
+    signal: AbortSignal,
   ): Promise<Imported> {
-    const { runner } = this.options
-    const { answer, verdict } = await runner.run(caller.teamId, input, register !== null)
+    const order = { input, isToRegister: register !== null }
+    const { answer, verdict } = await this.options.runner.run(caller.teamId, order, signal)
     if (register === null || verdict === null) return { answer, deployed: null }
-    return { answer, deployed: await this.register(caller, verdict, register) }
+    return { answer, deployed: await this.register(caller, verdict, { ...register, signal }) }
   }
 
   private async register(
     caller: UserCaller,
     { faults, parity, certificate, registered }: Verdict,
-    { acceptsUnreached, ...options }: RegisterOptions,
+    { acceptsUnreached, ...options }: RegisterOptions & { readonly signal: AbortSignal },
   ): Promise<Deployed> {
     const text = new TextDecoder().decode(registered)
-    const { spec, sample } = (await runInTurns(storedJsonSteps(text))) as Registered
+    const { spec, sample } = (await runInTurns(storedJsonSteps(text), options.signal)) as Registered
     if (spec === null) {
       const count = faults.length
       const message = `the card has ${count} ${count === 1 ? 'fault' : 'faults'}`

@@ -33,6 +33,7 @@ export class ImportSampleChecker implements SampleChecker {
       accept_unreached: acceptsUnreached = false,
       ...asked
     }: SampleCheckInput,
+    signal?: AbortSignal,
   ) {
     const check = makeCheckInput(asked)
     if (checkId !== undefined) {
@@ -40,7 +41,7 @@ export class ImportSampleChecker implements SampleChecker {
       return readCheck(await this.jobs.find(teamId, checkId), { spec, acceptsUnreached })
     }
     if (check === null) return null
-    const checked = await this.runner.check(teamId, { spec, check })
+    const checked = await this.runner.check(teamId, { spec, check }, signal)
     if (checked.faults !== null) {
       const message = "the sample can't be read"
       throw new AppError('invalid_spec', message, { details: checked.faults })

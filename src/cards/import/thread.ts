@@ -11,25 +11,26 @@ import type {
   SpecCheckInput,
 } from './run-import.ts'
 
+interface ImportOrder {
+  readonly input: ImportInput
+  readonly isToRegister: boolean
+}
+
 /** Runs imports and checks apart from the process that answers requests. */
 export interface ImportRunner {
   /**
    * @throws AppError `unavailable` while an import of the team is under way or too many wait;
-   *   `invalid_request` when the import takes too much time, memory or output
+   *   `invalid_request` when the import takes too much time, memory or output; the reason of an
+   *   aborted signal
    */
-  run(teamId: string, input: ImportInput, isToRegister: boolean): Promise<ImportResponse>
+  run(teamId: string, order: ImportOrder, signal: AbortSignal): Promise<ImportResponse>
   /** Scores a sample with a specification; throws as `run` does. */
-  check(teamId: string, input: SpecCheckInput): Promise<SpecChecked>
+  check(teamId: string, input: SpecCheckInput, signal?: AbortSignal): Promise<SpecChecked>
 }
 
 /** A task of the import thread. */
 export type ImportTask =
-  | {
-      readonly kind: 'import'
-      readonly input: ImportInput
-      readonly isToRegister: boolean
-      readonly bytesMax: number
-    }
+  | ({ readonly kind: 'import'; readonly bytesMax: number } & ImportOrder)
   | { readonly kind: 'check'; readonly input: SpecCheckInput }
   | { readonly kind: 'file'; readonly file: CheckedFile; readonly bytesMax: number }
 
@@ -70,19 +71,24 @@ export class ImportThread implements ImportRunner {
   private readonly turns = pLimit(CONCURRENCY)
   private readonly limiter = new TeamLimiter(UNDER_WAY)
 
-  run(teamId: string, input: ImportInput, isToRegister: boolean): Promise<ImportResponse> {
-    const task = { kind: 'import', input, isToRegister, bytesMax: ANSWER_BYTES_MAX } as const
-    return this.inTurn<ImportResponse>(teamId, task)
+  run(teamId: string, order: ImportOrder, signal: AbortSignal): Promise<ImportResponse> {
+    const task = { kind: 'import', ...order, bytesMax: ANSWER_BYTES_MAX } as const
+    return this.inTurn<ImportResponse>(teamId, task, signal)
   }
 
-  check(teamId: string, input: SpecCheckInput): Promise<SpecChecked> {
-    return this.inTurn<SpecChecked>(teamId, { kind: 'check', input })
+  check(teamId: string, input: SpecCheckInput, signal?: AbortSignal): Promise<SpecChecked> {
+    return this.inTurn<SpecChecked>(teamId, { kind: 'check', input }, signal)
   }
 
-  private async inTurn<Result>(teamId: string, task: ImportTask): Promise<Result> {
+  private async inTurn<Result>(
+    teamId: string,
+    task: ImportTask,
+    signal?: AbortSignal,
+  ): Promise<Result> {
     const release = this.limiter.reserve(teamId, tooManyImports)
+    const bounds = signal === undefined ? BOUNDS : { ...BOUNDS, signal }
     try {
-      return await this.turns(() => runTask<Result>(task))
+      return await this.turns(() => runTask<Result>(task, bounds))
     } finally {
       release()
     }
@@ -100,7 +106,7 @@ export function checkFile(file: CheckedFile, signal: AbortSignal): Promise<FileC
   return runTask(task, { ...BOUNDS, deadlineMs: FILE_DEADLINE_MS, signal })
 }
 
-async function runTask<Result>(task: ImportTask, bounds = BOUNDS): Promise<Result> {
+async function runTask<Result>(task: ImportTask, bounds: ThreadBounds): Promise<Result> {
   try {
     const result = await runInThread<Result | null>(WORKER, task, bounds)
     if (result !== null) return result

@@ -15,6 +15,7 @@ import { ANY_MEMBER, DEPLOYERS, OWNER_OR_ADMIN } from '../../http/access/caller.
 import { userCaller } from '../../http/access/request-caller.ts'
 import { addressedUrl } from '../../http/addressed-url.ts'
 import { readBodyLimit } from '../../http/body-limit.ts'
+import { signalWhileConnected } from '../../http/connected.ts'
 import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
@@ -43,7 +44,7 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
       takesIdempotencyKey: true,
       takesCard: true,
     }),
-    async (request) => {
+    async (request, reply) => {
       const { spec, environment, description, auto_deploy: autoDeploy, ...check } = request.body
       const deployed = await models.deploy(userCaller(request), {
         spec,
@@ -51,6 +52,7 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
         description: description ?? null,
         autoDeploy,
         check,
+        signal: signalWhileConnected(reply),
       })
       const { parity } = deployed.model
       const fields = deployedFields(deployed, publicUrl ?? addressedUrl(request))

@@ -117,9 +117,14 @@ export interface SampleChecker {
   /**
    * @returns what to store with the model, or null without a sample and a check
    * @throws AppError `invalid_spec` if the sample can't be read, `parity_failed` if a row differs,
-   *   `unavailable` and `invalid_request` like an import; the latter for another `check_id`
+   *   `unavailable` and `invalid_request` like an import; the latter for another `check_id`; the
+   *   reason of an aborted signal
    */
-  check(teamId: string, check: SampleCheckInput): Promise<CheckedSample | null>
+  check(
+    teamId: string,
+    check: SampleCheckInput,
+    signal?: AbortSignal,
+  ): Promise<CheckedSample | null>
 }
 
 interface ModelOptions {
@@ -144,6 +149,8 @@ interface DeployCommand {
   readonly sample?: CountedSample | null
   /** Sample to compare the spec with if there is no certificate. */
   readonly check?: Omit<SampleCheckInput, 'spec'>
+  /** Ends the check of the spec and the sample, before anything is stored. */
+  readonly signal?: AbortSignal
 }
 
 export interface Deployed {
@@ -168,7 +175,7 @@ export class ModelService {
    *   `SampleChecker`
    */
   async deploy(caller: UserCaller, input: DeployCommand): Promise<Deployed> {
-    const check = await runInTurns(checkSteps(input.spec))
+    const check = await runInTurns(checkSteps(input.spec), input.signal)
     if (!check.ok) {
       const count = check.faultCount
       const message = `the scorecard specification has ${count} ${count === 1 ? 'fault' : 'faults'}`
@@ -177,7 +184,7 @@ export class ModelService {
     const { spec } = check
     const checked =
       input.parity == null
-        ? await this.options.samples.check(caller.teamId, { spec, ...input.check })
+        ? await this.options.samples.check(caller.teamId, { spec, ...input.check }, input.signal)
         : { certificate: input.parity, sample: input.sample ?? null, warnings: [] }
     const epochMs = this.options.clock.epochMs()
     const now = new Date(epochMs)

@@ -5,6 +5,7 @@ import { Job } from '../../../schemas/jobs.ts'
 import { ANALYSTS } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
 import { limitBodies } from '../../http/body-limit.ts'
+import { signalWhileConnected } from '../../http/connected.ts'
 import { defineRoute } from '../../http/define-route.ts'
 import { jobFields } from '../../jobs/response.ts'
 import type { BacktestService } from './service.ts'
@@ -26,7 +27,11 @@ export const backtestRoutes: FastifyPluginAsyncTypebox<{
       takesCard: true,
     }),
     async (request, reply) => {
-      const job = await backtests.start(userCaller(request), request.body)
+      const job = await backtests.start(
+        userCaller(request),
+        request.body,
+        signalWhileConnected(reply),
+      )
       return reply.code(202).send(jobFields(job))
     },
   )

@@ -69,9 +69,10 @@ export class BacktestService {
    * Starts a backtest as a job.
    *
    * @throws AppError `invalid_request`, `deployment_not_found`, `model_not_found`,
-   *   `definition_not_found`, `invalid_spec`; see `JobService.start`
+   *   `definition_not_found`, `invalid_spec`; the reason of a signal that is aborted before the
+   *   candidate was read; see `JobService.start`
    */
-  async start(caller: Caller & Actor, order: BacktestOrder): Promise<Job> {
+  async start(caller: Caller & Actor, order: BacktestOrder, waiting: AbortSignal): Promise<Job> {
     const { model_id: modelId, spec, source, definition } = order
     if ((modelId === undefined) === (spec === undefined)) {
       throw new AppError(
@@ -82,7 +83,7 @@ export class BacktestService {
     readTimeRange(source)
     await this.options.reading.requireDeployment(caller, source.deployment)
     if (modelId !== undefined) await this.options.models.get(caller.teamId, modelId)
-    else await readCard(spec)
+    else await readCard(spec, waiting)
     if (definition !== undefined) {
       await this.options.outcomes.definitions.get(caller.teamId, definition)
     }
@@ -98,7 +99,7 @@ export class BacktestService {
     const { reader, models } = this.options.source
     const card =
       modelId === undefined
-        ? await readCard(spec)
+        ? await readCard(spec, signal)
         : ((await models.get([modelId])).get(modelId)?.card ?? null)
     if (card === null) {
       throw new AppError('invalid_spec', 'this version of the service does not accept the model')
@@ -133,9 +134,11 @@ export class BacktestService {
 }
 
 /** @throws AppError `invalid_spec` with details for every fault */
-async function readCard(input: unknown): Promise<Card> {
-  const check = await runInTurns(checkSteps(input))
-  if (check.ok) return { spec: check.spec, model: await runInTurns(compileSteps(check.spec)) }
+async function readCard(input: unknown, signal: AbortSignal): Promise<Card> {
+  const check = await runInTurns(checkSteps(input), signal)
+  if (check.ok) {
+    return { spec: check.spec, model: await runInTurns(compileSteps(check.spec), signal) }
+  }
   throw new AppError('invalid_spec', 'the specification of the candidate is invalid', {
     details: check.faults.map(({ path, message }) => ({ path: `spec.${path}`, message })),
   })

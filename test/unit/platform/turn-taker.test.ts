@@ -55,7 +55,9 @@ test('work in steps ends with what it returns, or with what it throws', async ()
     return 'done'
   }
   const fault = new Error('a fault')
-  const all = await Promise.allSettled([count(null), count(fault), count(null)].map(runInTurns))
+  const all = await Promise.allSettled(
+    [count(null), count(fault), count(null)].map((steps) => runInTurns(steps)),
+  )
   expect(all.map((one) => (one.status === 'fulfilled' ? one.value : one.reason))).toEqual([
     'done',
     fault,
