@@ -130,12 +130,17 @@ function* count(text: string): Steps<string | null> {
   return null
 }
 
-/** Position of the quote that ends a string; the length of the text if there is none. */
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) return at
-    if (code === BACKSLASH) at++
+/**
+ * Position of the quote that ends a string; the length of the text if there is none. It searches for
+ * quotes: a body may have one string of megabytes, such as a sample.
+ *
+ * @param start position of the quote that begins it
+ */
+export function endOfString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let escapes = 0
+    while (text.charCodeAt(at - 1 - escapes) === BACKSLASH) escapes++
+    if (escapes % 2 === 0) return at
   }
   return text.length
 }

@@ -59,6 +59,20 @@ test('the largest card is read in many steps, to the same value', () => {
   expect(JSON.stringify(step.value)).toBe(text)
 })
 
+// A sample of megabytes is one text of an import.
+test('each long text of a card is a step of its own', () => {
+  const document = { card: 'a'.repeat(1e6), sample: '\\"\n'.repeat(1e6), name: 'x' }
+  const steps = cardSteps(JSON.stringify(document))
+  let pauses = 0
+  let step = steps.next()
+  while (step.done !== true) {
+    pauses++
+    step = steps.next()
+  }
+  expect(step.value).toEqual(document)
+  expect(pauses).toBeGreaterThanOrEqual(3)
+})
+
 test('a long stored text is read in steps, to what JSON.parse gives, or the same error', () => {
   const bins = Array.from({ length: 20_000 }, (_, n) => ({ 2: n / 7, a: -0.5e-320, 1: 'é', n }))
   const text = JSON.stringify({ b: bins, a: [null, true, {}, []] })
