@@ -163,6 +163,17 @@ describe.each(backends)('on $name', (backend) => {
     }
   })
 
+  // Who loses a block could say of its leaf that its records have left with their retention.
+  test('a lost block whose leaf begins before all that is kept is no block that has expired', async () => {
+    const found = await foundAfter(`with lost as (
+        delete from score_blocks where records = 20 and superseded_at is null
+      ) update log_tree_nodes set first_at = '1960-01-01T00:00:00Z'
+      where level = 0 and position = 0 and tree_id = (
+        select id from log_trees where team_id = '${TEAM}')`)
+    const messages = found.map(({ message }) => message).join('\n')
+    expect(messages).toContain('applicants and first_at in log_tree_nodes do not give the facts')
+  })
+
   test.each([
     ['beyond the end', "0, 1000, sha256(''), 1, now()"],
     ['of a level that is not stored', "3, 0, sha256(''), null, null"],
