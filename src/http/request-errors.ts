@@ -73,8 +73,12 @@ function bodyTooLarge(
 function validationError(error: FastifyError): AppError {
   const part = error.validationContext ?? 'body'
   const reasonsByPath = new Map<string, string[]>()
-  for (const { keyword, instancePath, message = 'is wrong', params } of error.validation ?? []) {
-    if (keyword === 'anyOf') continue
+  const faults = error.validation ?? []
+  const schemaPaths = new Set(faults.map(({ schemaPath }) => schemaPath))
+  for (const { keyword, instancePath, schemaPath, message = 'is wrong', params } of faults) {
+    // A literal says its type: "must be a text or "active"" reads as if any text would do.
+    const isSaid = keyword === 'type' && schemaPaths.has(schemaPath.replace(/type$/, 'const'))
+    if (keyword === 'anyOf' || isSaid) continue
     const path = findPlace(toPath(instancePath), params)
     const reason = formatReason(keyword, message, params)
     reasonsByPath.set(path, [...(reasonsByPath.get(path) ?? []), reason])

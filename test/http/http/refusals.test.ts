@@ -234,6 +234,9 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
   test.each([
     ['PATCH', '/v1/keys/key_x', {}, 'the body must have at least 1 field'],
     ['POST', '/v1/keys', { name: '' }, 'name must have at least 1 character'],
+    // It read 'must be a text or "active" or a text or …', as if any text would do.
+    ['PATCH', '/v1/models/mod_x', { status: null }, 'status must be "active" or "archived"'],
+    ['POST', '/v1/keys', { name: null }, 'name must be a text'],
     ['GET', '/v1/models?limit=0', undefined, 'limit must be at least 1'],
     ['GET', '/v1/deployments/dep_x/reports/2026-13', undefined, 'month must be a month such as'],
   ] as const)(
