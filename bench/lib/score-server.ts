@@ -1,9 +1,11 @@
 /**
  * Runs the service in a separate process, so that another process can measure it. `fork` it with
  * its settings in the environment; it reports its URL. `QUOTA_OFF` turns off the counting of
- * requests,
- * `SCORE_LOG_OFF` the score log. The service itself has no setting for either.
+ * requests, `SCORE_LOG_OFF` the score log. With `SCORE_WAY=node` Node's server reads all requests,
+ * with `SCORE_WAY=fastify` the fast path sees none. The service has no setting for any of them.
  */
+import { Server } from 'node:http'
+import type { Socket } from 'node:net'
 import { buildApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createLog } from '../../src/platform/log.ts'
@@ -22,8 +24,14 @@ const services = await createServices(config, {
   },
 })
 const isOff = process.env['QUOTA_OFF'] !== undefined
+const way = process.env['SCORE_WAY']
 const limiter = isOff ? new UnlimitedLimiter() : services.limiter
 const app = await buildApp({ ...services, limiter }, config)
+if (way === 'node' || way === 'fastify') leaveToNode(app.server)
+if (way === 'fastify') {
+  app.server.removeAllListeners('request')
+  app.server.on('request', (request, response) => app.routing(request, response))
+}
 if (config.bootstrapOwner !== null) {
   await services.auth.bootstrapOwner(config.bootstrapOwner.email, config.bootstrapOwner.password)
 }
@@ -33,3 +41,11 @@ serveState(url, () => ({
   decidedDegraded: services.limiter.counters.decidedDegraded,
   spooledRecords: services.spool.stats.records,
 }))
+
+/** Gives a server back what Node itself does with a connection. */
+function leaveToNode(server: Server): void {
+  server.removeAllListeners('connection')
+  for (const listener of new Server().listeners('connection')) {
+    server.on('connection', listener as (socket: Socket) => void)
+  }
+}
