@@ -76,9 +76,9 @@ interface ModelCells {
  * valid. The text is JSON in the canonical form of RFC 8785.
  *
  * Bytes are put together from prepared fragments and the record. With strings, joined and given to
- * the hash, `encodeByHour` takes 6.9 us of processor time for a single score in place of 4.9, and
- * 4.6 us for one of a batch in place of 2.9. Ids and keys by `JSON.stringify`: 10 % more. In
- * process, as `npm run bench -- proof` measures it, blocks of 1,000 scores.
+ * the hash, `encodeByHour` takes 18 % more processor time for a single score, and 25 % more for one
+ * of a batch. Ids and keys by `JSON.stringify`: 10 % more. In process, in blocks of 1,000 scores, as
+ * `npm run bench -- proof` measures them.
  */
 export class LeafTexts {
   readonly teamId: string

