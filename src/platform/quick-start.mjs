@@ -10,6 +10,13 @@ import { isMainThread } from 'node:worker_threads'
  * It is JavaScript, because Node removes types with a program of its own, which takes 0.1 s and 20
  * MB. That is not loaded where the cache below has each module without its types, and this is the
  * one module that the cache can't have.
+ *
+ * To load the service takes 3.5 s of processor time and 310 MB without this module, 2.0 s and 160 MB
+ * without the cache, 2.4 s and 290 MB without the hook, 1.0 s and 140 MB with both:
+ *
+ *   node [--import ./src/platform/quick-start.mjs] --input-type=module -e "
+ *     await import('./src/app.ts'); await import('./src/services.ts')
+ *     console.log(process.cpuUsage(), process.memoryUsage.rss())"
  */
 
 /*
