@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { ScoreRequest } from '../../schemas/scoring.ts'
 import type { Applicant } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
 import { JSON_TYPE } from '../http/reply.ts'
+import { validatorCompiler } from '../http/validators.ts'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
 import { type ReasonsWanted, reasonsWanted } from './reason-texts.ts'
 import type { SingleRequest } from './requests.ts'
@@ -113,9 +115,14 @@ export function refuseReference(header: IncomingHttpHeaders[string]): void {
   )
 }
 
-/** Tells whether a value has the form that the schema `ScoreRequest` describes. */
+const validate = validatorCompiler()({
+  schema: ScoreRequest,
+  method: 'POST',
+  url: SCORE_ROUTE,
+  httpPart: 'body',
+})
+
+/** Tells whether a value has the form that the schema describes, by the validator of the route. */
 export function isScoreBody(value: unknown): value is ScoreBody {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { [STRICT_MODE]: strictMode } = value as Record<string, unknown>
-  return strictMode === undefined || typeof strictMode === 'boolean'
+  return validate(value) === true
 }
