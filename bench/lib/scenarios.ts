@@ -15,7 +15,7 @@ export const COMPARED = {
 /** Run when named, with the same options. */
 const FURTHER = {
   reasons: 'a score and a batch with their reasons, against the same without',
-  connections: 'single over 4, 32 and 64 connections, with one API key and with eight, by each way',
+  connections: 'single over 1 to 64 connections, with one API key and with eight, by each way',
   idempotency: 'a score with an Idempotency-Key, against one without',
   stats: 'a look at the stats of a short log, against one of a long log',
   mixed: 'single scores beside batches, with threads for the batches and without',

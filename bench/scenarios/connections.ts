@@ -5,7 +5,7 @@ import { playScoreContests } from '../lib/score-contest.ts'
 
 await playScoreContests(
   'connections',
-  [4, 32, 64].flatMap((connections) =>
+  [1, 4, 16, 32, 64].flatMap((connections) =>
     [1, 8].map((keys) => ({
       name: `${connections} connections, ${keys} keys`,
       connections,

@@ -23,7 +23,7 @@ const SILENT_MS = 15_000
  *
  * With everything on, the plainer ways take more processor time for a score and answer fewer: 1.4
  * times as much and 0.71 times as many where Node's server reads the requests, 2.1 times and 0.55
- * times where Fastify answers them. Medians over 4, 32 and 64 connections with 1 and 8 keys:
+ * times where Fastify answers them. Medians over 4, 32 and 64 connections with 1 and 8 keys, by
  * `npm run bench -- connections`.
  *
  * The server's methods to close connections close these, too.
