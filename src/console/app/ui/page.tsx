@@ -76,7 +76,9 @@ export function EnvironmentBadge({ name }: { name: Environment | null }) {
   return <span className={`badge ${name ?? ''}`}>{name ?? 'both environments'}</span>
 }
 
-export function Badge({ kind = '', children }: { kind?: string; children: ReactNode }) {
+export type BadgeKind = 'production' | 'waiting' | 'good' | 'act' | ''
+
+export function Badge({ kind = '', children }: { kind?: BadgeKind; children: ReactNode }) {
   return <span className={`badge ${kind}`}>{children}</span>
 }
 

@@ -95,7 +95,7 @@ export function BacktestView({ result, present }: { result: BacktestResult; pres
           figures={[2]}
           rows={features.map((one) => [
             plainName(one.name),
-            <Badge key="map" kind={one.map === 'exact' ? 'good' : 'off'}>
+            <Badge key="map" kind={one.map === 'exact' ? 'good' : ''}>
               {one.map}
             </Badge>,
             percent(one.exact_share),

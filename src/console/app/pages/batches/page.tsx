@@ -10,7 +10,7 @@ import { Download } from '../../ui/fields.tsx'
 import { counted, NONE, number, percent, whole } from '../../ui/figures.ts'
 import { NameLink } from '../../ui/name-link.tsx'
 import { plainName } from '../../ui/names.ts'
-import { Badge, EnvironmentBadge, Page, Refused } from '../../ui/page.tsx'
+import { Badge, type BadgeKind, EnvironmentBadge, Page, Refused } from '../../ui/page.tsx'
 import { Empty, Failure, Loaded } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
 import { UploadPanel } from './upload.tsx'
@@ -19,12 +19,12 @@ type Batch = Schemas['Batch']
 
 const PATH = '/v1/batches'
 const POLL_MS = 2_000
-const KINDS: Readonly<Record<Schemas['JobStatus'], string>> = {
+const KINDS: Readonly<Record<Schemas['JobStatus'], BadgeKind>> = {
   queued: '',
   running: '',
   done: 'good',
   failed: 'act',
-  cancelled: 'off',
+  cancelled: '',
 }
 
 export default function BatchesPage() {

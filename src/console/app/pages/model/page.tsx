@@ -81,7 +81,7 @@ function About({ model }: { model: Model }) {
         facts={[
           [
             'Status',
-            <Badge key="status" kind={status === 'active' ? 'good' : 'off'}>
+            <Badge key="status" kind={status === 'active' ? 'good' : ''}>
               {status}
             </Badge>,
           ],

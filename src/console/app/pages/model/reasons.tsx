@@ -57,9 +57,7 @@ export function ReasonCodes({ spec }: { spec: Spec }) {
           features.length === 0 ? 'none' : inWords(features.map(nameFeature)),
           ...languages.map((tag) =>
             texts[tag] === undefined ? (
-              <Badge key={tag} kind="off">
-                missing
-              </Badge>
+              <Badge key={tag}>missing</Badge>
             ) : (
               <bdi key={tag} lang={tag}>
                 {texts[tag]}

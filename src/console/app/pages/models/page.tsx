@@ -70,7 +70,7 @@ function findGini(champions: readonly Deployed[]): number | null {
 function Use({ row: { status, champions, challenges } }: { row: Row }) {
   return (
     <div className="names">
-      {status === 'archived' && <Badge kind="off">archived</Badge>}
+      {status === 'archived' && <Badge>archived</Badge>}
       {champions.map((one) => (
         <DeploymentLink key={one.id} of={one} as="champion" />
       ))}

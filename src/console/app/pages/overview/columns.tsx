@@ -84,7 +84,7 @@ function Names({ deployment }: { deployment: Deployment }) {
       <NameLink to={`/deployments/${slug}`} name={name} />
       <span className="badges">
         <EnvironmentBadge name={environment} />
-        {!is_active && <Badge kind="off">inactive</Badge>}
+        {!is_active && <Badge>inactive</Badge>}
       </span>
       <span className="small muted">
         Champion <bdi>{model.version}</bdi>

@@ -3,7 +3,7 @@ import { api, read } from '../../api/client.ts'
 import { renewAnswers } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { RowButton, When } from '../../ui/facts.tsx'
-import { Badge } from '../../ui/page.tsx'
+import { Badge, type BadgeKind } from '../../ui/page.tsx'
 import { Pages, usePages } from '../../ui/pages.tsx'
 import { Empty, Failure } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
@@ -11,7 +11,7 @@ import { type Column, DataTable } from '../../ui/table.tsx'
 type Delivery = Schemas['Delivery']
 
 const PATH = '/v1/webhooks/{id}/deliveries'
-const KINDS: Readonly<Record<Delivery['state'], string>> = {
+const KINDS: Readonly<Record<Delivery['state'], BadgeKind>> = {
   waiting: '',
   delivered: 'good',
   dead: 'act',

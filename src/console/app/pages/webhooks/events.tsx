@@ -40,7 +40,7 @@ export function EventChoice(props: {
 
 export function WebhookState({ webhook }: { webhook: Schemas['Webhook'] }) {
   const { is_active: isActive, failing_since: since, is_full: isFull } = webhook
-  if (!isActive) return <Badge kind="off">inactive</Badge>
+  if (!isActive) return <Badge>inactive</Badge>
   if (since === null && !isFull) return <Badge kind="good">active</Badge>
   return (
     <>
