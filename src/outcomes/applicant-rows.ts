@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { epochMs, momentText } from '../log/rollups/rollup-rows.ts'
+import { epochMs, momentText } from '../platform/db/moments.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import type { ScoredApplicant, StoredResult } from './applicant.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
-import { epochMs, momentText } from '../log/rollups/rollup-rows.ts'
 import { queryRows, type Transaction } from '../platform/db/client.ts'
 import { textList } from '../platform/db/lists.ts'
+import { epochMs, momentText } from '../platform/db/moments.ts'
 import type { ScoredApplicant } from './applicant.ts'
 import { rowOfApplicant } from './applicant-rows.ts'
 import { isWithdrawal, type OutcomeFact } from './item.ts'

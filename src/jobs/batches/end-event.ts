@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { insertEvent } from '../../identity/outbox/writer.ts'
-import { epochMs } from '../../log/rollups/rollup-rows.ts'
 import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { epochMs } from '../../platform/db/moments.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 
 interface EndRow {

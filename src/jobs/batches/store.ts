@@ -9,9 +9,9 @@ import {
   NEWEST_ERASURE,
   newestErasure,
 } from '../../log/erasure/erasure-list.ts'
-import { epochMs } from '../../log/rollups/rollup-rows.ts'
 import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
 import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import { epochMs } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 import { makePage, type Page, type PageRequest, rowsToRead } from '../../platform/paging.ts'

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { epochMs } from '../../log/rollups/rollup-rows.ts'
 import { queryRows } from '../../platform/db/client.ts'
+import { epochMs } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import type { AttemptEnd, DueDelivery, TakeQuery } from './deliverer.ts'
 

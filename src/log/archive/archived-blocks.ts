@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm'
 import pLimit from 'p-limit'
 import { queryRows, type Statements } from '../../platform/db/client.ts'
+import { momentText } from '../../platform/db/moments.ts'
 import { isObjectKey, READ_BYTES_MAX } from '../../platform/object-store/object-store.ts'
 import { type BlockFactsRow, listFacts, readFacts } from '../blocks/block-rows.ts'
 import { DamagedBlock } from '../blocks/damaged-block.ts'
 import type { StoredBlock } from '../blocks/stored-block.ts'
-import { momentText } from '../rollups/rollup-rows.ts'
 import type { ArchiveBytes, LostReason } from './archive-bytes.ts'
 
 /** A block of which only the place is known. */

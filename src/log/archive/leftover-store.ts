@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import { epochMs, momentText } from '../rollups/rollup-rows.ts'
 import { checkHeld, type Holding } from './lease.ts'
 import type { ObjectContent } from './manifest-store.ts'
 

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { momentText } from '../rollups/rollup-rows.ts'
+import { momentText } from '../../platform/db/moments.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../rollups/spans.ts'
 import type { BlockQuery } from './block-reader.ts'
 import { deploymentHash, referenceHashes } from './hashes.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { queryRows } from '../../platform/db/client.ts'
+import { momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import { momentText } from '../rollups/rollup-rows.ts'
 import type { StoredBlock } from './stored-block.ts'
 
 /** The columns of a block by which statements choose it, and which no reader of records reads. */

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { epochMs } from '../rollups/rollup-rows.ts'
+import { epochMs } from '../../platform/db/moments.ts'
 import type { ListedBlock } from './block-portions.ts'
 import { IS_INDEX_SOUND } from './index-sums.ts'
 import { CODECS, type StoredBlock } from './stored-block.ts'

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { type SQL, sql } from 'drizzle-orm'
-import { momentText } from '../rollups/rollup-rows.ts'
+import { momentText } from '../../platform/db/moments.ts'
 import type { EncodedBlock } from './block-encoder.ts'
 import { filterSum, indexSum } from './index-sums.ts'
 import { CODECS } from './stored-block.ts'

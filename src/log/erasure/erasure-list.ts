@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { epochMs } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import { epochMs } from '../rollups/rollup-rows.ts'
 import { type Erases, withoutReferences } from './erased-record.ts'
 import { hashOfReference } from './reference-hash.ts'
 

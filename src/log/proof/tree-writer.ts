@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { momentText } from '../../platform/db/moments.ts'
 import type { DrainedBlock } from '../blocks/encode-blocks.ts'
-import { momentText } from '../rollups/rollup-rows.ts'
 import type { BlockSource } from './block-sources.ts'
 import { FactsChain } from './facts-chain.ts'
 import { UngrownTrees } from './log-tree.ts'

@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
 import { textList } from '../../platform/db/lists.ts'
+import { epochMs } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { withAdvisoryLock } from '../../platform/db/transactions.ts'
-import { epochMs } from '../rollups/rollup-rows.ts'
 
 /** A statement that waits for a lock blocks all later ones: it fails and is tried again later. */
 const LOCK_TIMEOUT_MS = 3_000

@@ -1,4 +1,5 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
+import { epochMs } from '../../platform/db/moments.ts'
 import { readCounts } from './counts.ts'
 import type { Rollup } from './rollup.ts'
 
@@ -17,15 +18,6 @@ export interface RollupRow {
   readonly last_request_at_ms: number
   readonly score_buckets: string
   readonly latency_buckets: string
-}
-
-/** Milliseconds since 1970 of a moment. */
-export const epochMs = (moment: SQL): SQL => sql`(extract(epoch from ${moment}) * 1000)::float8`
-
-/** A moment as PostgreSQL reads it; either infinity is one. */
-export function momentText(epochMs: number): string {
-  if (Number.isFinite(epochMs)) return new Date(epochMs).toISOString()
-  return epochMs < 0 ? '-infinity' : 'infinity'
 }
 
 export const ROLLUP_COLUMNS = sql`deployment_id, span, ${epochMs(sql`starts_at`)} as starts_at_ms,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Environment } from '../../http/access/caller.ts'
-import { epochMs, momentText } from '../../log/rollups/rollup-rows.ts'
 import { queryRows } from '../../platform/db/client.ts'
+import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import type { DeploymentState, LoggedChange } from './monthly-report.ts'
 

@@ -1,6 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Environment } from '../../http/access/caller.ts'
-import { epochMs, momentText } from '../../log/rollups/rollup-rows.ts'
 import type { ScoredApplicant, ScoringPlace } from '../../outcomes/applicant.ts'
 import {
   APPLICANT_COLUMNS,
@@ -8,6 +7,7 @@ import {
   applicantOfRow,
 } from '../../outcomes/applicant-rows.ts'
 import { queryRows } from '../../platform/db/client.ts'
+import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 import type { CurrentPerformance, LabelledQuery, ScoringFacts } from './labelled.ts'

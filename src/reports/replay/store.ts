@@ -3,9 +3,9 @@ import { sql } from 'drizzle-orm'
 import { BLOCK_COLUMNS, type BlockRow, readBlock } from '../../log/blocks/block-rows.ts'
 import { IS_CURRENT } from '../../log/blocks/index-sums.ts'
 import type { StoredBlock } from '../../log/blocks/stored-block.ts'
-import { momentText } from '../../log/rollups/rollup-rows.ts'
 import { spanStart } from '../../log/rollups/spans.ts'
 import { queryRows } from '../../platform/db/client.ts'
+import { momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 
 /** Below the deadline of a request to the database. */

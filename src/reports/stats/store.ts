@@ -1,15 +1,10 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Environment } from '../../http/access/caller.ts'
 import { rollupsOfSums, selectUnsummed } from '../../log/blocks/unsummed.ts'
-import {
-  epochMs,
-  momentText,
-  ROLLUP_COLUMNS,
-  type RollupRow,
-  rollupOfRow,
-} from '../../log/rollups/rollup-rows.ts'
+import { ROLLUP_COLUMNS, type RollupRow, rollupOfRow } from '../../log/rollups/rollup-rows.ts'
 import type { Span, SpanRange, TimeRange } from '../../log/rollups/spans.ts'
 import { queryRows } from '../../platform/db/client.ts'
+import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { deployments } from '../../tables/deployments.ts'
 import type { SpanRollup } from './service.ts'
