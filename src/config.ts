@@ -2,7 +2,7 @@ import { EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX } from '../schemas/auth.ts'
 import { isNetwork } from './http/client-network.ts'
 import { readSignIn, type SignInConfig } from './identity/auth/oidc/settings.ts'
 import { type BatchConfig, readBatches } from './jobs/batches/settings.ts'
-import { DURABILITIES, type Durability } from './log/score-log.ts'
+import type { Durability } from './log/index.ts'
 import { databaseUrlFault } from './platform/db/database-url.ts'
 import { findMisspelt } from './platform/misspelt.ts'
 import { parseObjectLocation } from './platform/object-store/locations.ts'
@@ -80,6 +80,7 @@ export interface Config extends SignInConfig, ObjectStoreConfig, BatchConfig {
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+const DURABILITIES: readonly Durability[] = ['process', 'disk', 'database']
 const JWT_SECRET_BYTES_MIN = 32
 const WORKERS_MAX = 256
 const BATCH_THREADS_MAX = 64

@@ -1,9 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { AppError } from '../errors.ts'
-import { formatFactsOrigin, formatOrigin, type TreeState } from '../log/proof/checkpoint.ts'
-import { type VerifyReport, verifyLog } from '../log/proof/verify.ts'
-import { SPAN_MS, spanStart } from '../log/rollups/spans.ts'
+import {
+  formatFactsOrigin,
+  formatOrigin,
+  SPAN_MS,
+  spanStart,
+  type TreeState,
+  type VerifyReport,
+} from '../log/index.ts'
+import { verifyLog } from '../log/tools.ts'
 import { EXIT_CODES } from './report.ts'
 import type { CliServices } from './services.ts'
 

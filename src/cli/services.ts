@@ -13,19 +13,23 @@ import { MemberService } from '../identity/teams/members.ts'
 import { TeamStore } from '../identity/teams/team-store.ts'
 import { TeamService } from '../identity/teams/teams.ts'
 import { JobStore } from '../jobs/store.ts'
-import type { ArchiveAdoption } from '../log/archive/adoption.ts'
-import { openArchive } from '../log/archive/open.ts'
-import { BlockIndexReader } from '../log/blocks/block-index.ts'
-import type { BlockReader } from '../log/blocks/block-store.ts'
-import { ScoreLogStore } from '../log/drain/store.ts'
-import { CheckpointSigner } from '../log/proof/checkpoint.ts'
-import { TreeStore } from '../log/proof/tree-store.ts'
-import { LogErasureService } from '../log/reading/erasure/service.ts'
-import { LogExportService } from '../log/reading/export/service.ts'
-import type { LogReader } from '../log/reading/log-reader.ts'
-import { openLogReader } from '../log/reading/open-reader.ts'
-import { ReadingStore } from '../log/reading/store.ts'
-import type { ModelSource } from '../log/record/model-source.ts'
+import {
+  type ArchiveAdoption,
+  type BlockReader,
+  CheckpointSigner,
+  type LogReader,
+  type ModelSource,
+} from '../log/index.ts'
+import {
+  BlockIndexReader,
+  LogErasureService,
+  LogExportService,
+  openArchive,
+  openLogReader,
+  ReadingStore,
+  ScoreLogStore,
+  TreeStore,
+} from '../log/tools.ts'
 import { OutcomeStore } from '../outcomes/store.ts'
 import { InvalidatedCaches } from '../platform/caches/invalidation.ts'
 import { openFeed } from '../platform/caches/open-invalidation.ts'

@@ -7,8 +7,7 @@ import type { RequestFacts, ResponseFacts } from './record/record-writer.ts'
  * The events that a response can wait for: a record that survives the end of the process, that
  * survives loss of power, or that the database has committed.
  */
-export const DURABILITIES = ['process', 'disk', 'database'] as const
-export type Durability = (typeof DURABILITIES)[number]
+export type Durability = 'process' | 'disk' | 'database'
 
 /** Takes the results of one request, row after row. */
 export interface ResultsWriter {

@@ -1,5 +1,4 @@
-import { hashOfReference } from '../log/erasure/reference-hash.ts'
-import type { LoggedRequest } from '../log/record/logged-request.ts'
+import { hashOfReference, type LoggedRequest } from '../log/index.ts'
 
 /** `[model, challenger or null, score, pd, grade, cells]`; null if the model failed. */
 export type StoredResult =

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type SQL, sql } from 'drizzle-orm'
 import type { Environment } from '../http/access/caller.ts'
-import { hashOfReference } from '../log/erasure/reference-hash.ts'
+import { hashOfReference } from '../log/index.ts'
 import { type Database, queryRows, type Transaction } from '../platform/db/client.ts'
 import { bigintList, textList } from '../platform/db/lists.ts'
 import { epochMs, momentText } from '../platform/db/moments.ts'

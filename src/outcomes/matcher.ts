@@ -1,9 +1,11 @@
 import { AppError, isAway } from '../errors.ts'
 import type { Environment } from '../http/access/caller.ts'
-import { hashOfReference } from '../log/erasure/reference-hash.ts'
-import type { UnreadBlock } from '../log/reading/log-query.ts'
-import type { LogReader } from '../log/reading/log-reader.ts'
-import type { LoggedRequest } from '../log/record/logged-request.ts'
+import {
+  hashOfReference,
+  type LoggedRequest,
+  type LogReader,
+  type UnreadBlock,
+} from '../log/index.ts'
 import { isId, timeOfId } from '../platform/ids/ids.ts'
 import { isLaterScoring, readApplicant, readReference, type ScoredApplicant } from './applicant.ts'
 import { windowsOfIds } from './id-windows.ts'

@@ -1,4 +1,4 @@
-import type { LogReader } from '../log/reading/log-reader.ts'
+import type { LogReader } from '../log/index.ts'
 import type { Deps } from '../platform/deps.ts'
 import { errorFacts } from '../platform/error-facts.ts'
 import { OutcomeDefinitions } from './definitions.ts'

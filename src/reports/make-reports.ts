@@ -1,6 +1,4 @@
-import type { LogReader } from '../log/reading/log-reader.ts'
-import { ScanQueue } from '../log/reading/scan-queue.ts'
-import type { StoredModels } from '../log/reading/stored-models.ts'
+import { type LogReader, ScanQueue, type StoredModels } from '../log/index.ts'
 import { OutcomeDefinitions } from '../outcomes/definitions.ts'
 import { OutcomeStore } from '../outcomes/store.ts'
 import type { Deps } from '../platform/deps.ts'

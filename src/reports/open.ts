@@ -1,9 +1,12 @@
 import type { OpenJobs } from '../jobs/open.ts'
-import type { DamagedBlocks } from '../log/blocks/damaged-blocks.ts'
-import type { ProofService } from '../log/proof/service.ts'
-import type { LogArchive, OpenLogReader } from '../log/reading/open-reader.ts'
-import type { ScoreReadingService } from '../log/reading/service.ts'
-import { readMoment } from '../log/rollups/moment.ts'
+import {
+  type DamagedBlocks,
+  type LogArchive,
+  type OpenLogReader,
+  type ProofService,
+  readMoment,
+  type ScoreReadingService,
+} from '../log/index.ts'
 import type { OutcomeDefinitions } from '../outcomes/definitions.ts'
 import type { Deps } from '../platform/deps.ts'
 import { errorFacts } from '../platform/error-facts.ts'

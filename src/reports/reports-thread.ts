@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts'
 import type { Caller } from '../http/access/caller.ts'
-import { DamagedBlock } from '../log/blocks/damaged-block.ts'
+import { DamagedBlock } from '../log/database.ts'
 import { WorkerThread } from '../platform/worker-thread.ts'
 import type {
   ReportFault,

@@ -1,6 +1,5 @@
 import type { AppError } from '../errors.ts'
-import type { ArchivePlace } from '../log/archive/archive-place.ts'
-import type { Damage } from '../log/blocks/damaged-block.ts'
+import type { ArchivePlace, Damage } from '../log/index.ts'
 import type { ChangeReports } from './change-requests/change-scans.ts'
 import type { MonitoringReports } from './monitoring/reports.ts'
 import type { OverviewReports } from './overview/reports.ts'

@@ -1,4 +1,4 @@
-import type { ResultsWriter } from '../log/score-log.ts'
+import type { ResultsWriter } from '../log/index.ts'
 import type { Evaluation } from './evaluate-models.ts'
 import { countWarnings, isIgnoredId, type WarningForm } from './warnings.ts'
 

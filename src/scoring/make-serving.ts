@@ -6,9 +6,7 @@ import {
   ModelScore,
   type Steps,
 } from '../engine/index.ts'
-import { ModelParts } from '../log/record/model-parts.ts'
-import { PreparedHead } from '../log/record/prepared-head.ts'
-import { RecordBytes } from '../log/record/record-bytes.ts'
+import { ModelParts, PreparedHead, RecordBytes } from '../log/index.ts'
 import { storedJsonSteps } from '../platform/json.ts'
 import { runInTurns } from '../platform/turn-taker.ts'
 import { assignmentTable } from './assign-model.ts'

@@ -1,7 +1,7 @@
 import type { Readiness } from '../http/readiness.ts'
 import type { KeyService } from '../identity/keys/service.ts'
 import { KeysInUseStore } from '../identity/keys/store.ts'
-import type { ScoreLog } from '../log/score-log.ts'
+import type { ScoreLog } from '../log/index.ts'
 import { WarmUp } from '../platform/caches/warm-up.ts'
 import type { Deps } from '../platform/deps.ts'
 import { errorFacts } from '../platform/error-facts.ts'

@@ -1,7 +1,6 @@
 import { AppError, deploymentNotFound } from '../errors.ts'
 import type { KeyCaller } from '../http/access/caller.ts'
-import type { ResponseFacts } from '../log/record/record-writer.ts'
-import type { OnOutcome, ResultsWriter, Scored, ScoreLog } from '../log/score-log.ts'
+import type { OnOutcome, ResponseFacts, ResultsWriter, Scored, ScoreLog } from '../log/index.ts'
 import { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
 import type { Clock } from '../platform/clock.ts'
 import { Histogram } from '../platform/metrics/histogram.ts'

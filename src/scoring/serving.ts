@@ -1,8 +1,6 @@
 import type { ModelScore, ReasonRules, ScorecardSpec } from '../engine/index.ts'
 import type { Environment } from '../http/access/caller.ts'
-import type { ModelParts } from '../log/record/model-parts.ts'
-import type { PreparedHead } from '../log/record/prepared-head.ts'
-import type { RecordBytes } from '../log/record/record-bytes.ts'
+import type { ModelParts, PreparedHead, RecordBytes } from '../log/index.ts'
 import type { ReasonTexts } from './reason-texts.ts'
 import type { ResponseParts } from './response.ts'
 

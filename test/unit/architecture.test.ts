@@ -43,6 +43,15 @@ const FORBIDDEN: readonly Rule[] = [
   { in: /\/(routes|plugin)\.ts$|^src\/http\/[\w-]+\.ts$/, what: /\/store\.ts$|\/db\// },
   // The rest sees the engine's index only.
   { in: /^src\/(?!engine\/)/, what: /\/engine\/(?!index\.ts$)/ },
+  // And the doors of the log: one for its types and values, and one for each kind of user.
+  {
+    in: /^src\/(?!log\/)/,
+    what: /(^|\/)log\/(?!(index|database|wiring|tools)\.ts$)/,
+  },
+  { in: /^src\/(?!log\/|(services|app|server)\.ts$)/, what: /(^|\/)log\/wiring\.ts$/ },
+  { in: /^src\/(?!log\/|cli\/)/, what: /(^|\/)log\/tools\.ts$/ },
+  { in: /^src\/log\//, what: /\/(database|wiring|tools)\.ts$|^\.\.\/(\.\.\/)?index\.ts$/ },
+  { in: /\/service\.ts$|^src\/scoring\//, what: /\/log\/database\.ts$/ },
   // Only processes and their wiring know the configuration.
   { in: /^src\/(?!cli\/)\w[\w-]*\//, what: /\/config\.ts$/ },
   // Production code needs no development tool.

@@ -1,7 +1,6 @@
 import { isUnmatched, type ModelScore, WrittenCategories } from '../../engine/index.ts'
 import { AppError, type ErrorCode } from '../../errors.ts'
-import { RecordWriter } from '../../log/record/record-writer.ts'
-import { FRAME_HEADER_BYTES } from '../../log/spool/frames.ts'
+import { FRAME_HEADER_BYTES, RecordWriter } from '../../log/index.ts'
 import { Utf8Writer } from '../../platform/bytes/utf8-writer.ts'
 import { assignModel, CHAMPION, modelAt } from '../../scoring/assign-model.ts'
 import type { ChallengerFailures } from '../../scoring/challenger-failures.ts'

@@ -1,4 +1,4 @@
-import type { DrainedBlock } from '../../log/blocks/encode-blocks.ts'
+import type { DrainedBlock } from '../../log/index.ts'
 import type { StoredSpec } from '../../scoring/make-serving.ts'
 import type { DeploymentState } from '../../scoring/serving.ts'
 import type { BatchOptions, BatchPosition, UnknownColumns } from './batch.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../../errors.ts'
 import { auditRecord, SERVICE } from '../../identity/audit/record.ts'
-import { ErasuresMovedError } from '../../log/erasure/erasure-list.ts'
+import { ErasuresMovedError } from '../../log/database.ts'
 import { free } from '../../platform/bytes/free.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { timeOfId } from '../../platform/ids/ids.ts'

@@ -2,13 +2,13 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Environment } from '../../http/access/caller.ts'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
-import type { DrainedBlock } from '../../log/blocks/encode-blocks.ts'
-import { insertBlocks } from '../../log/drain/store.ts'
 import {
   ErasuresMovedError,
+  insertBlocks,
   NEWEST_ERASURE,
   newestErasure,
-} from '../../log/erasure/erasure-list.ts'
+} from '../../log/database.ts'
+import type { DrainedBlock } from '../../log/index.ts'
 import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
 import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
 import { epochMs } from '../../platform/db/moments.ts'

@@ -1,9 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { CompiledModel } from '../../engine/index.ts'
 import { AppError } from '../../errors.ts'
-import { type DrainedBlock, encodeByHour } from '../../log/blocks/encode-blocks.ts'
-import { type Erases, withoutReferences } from '../../log/erasure/erased-record.ts'
-import { hashOfReference } from '../../log/erasure/reference-hash.ts'
+import {
+  type DrainedBlock,
+  type Erases,
+  encodeByHour,
+  hashOfReference,
+  withoutReferences,
+} from '../../log/index.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { ChallengerFailures } from '../../scoring/challenger-failures.ts'
 import { makeServing } from '../../scoring/make-serving.ts'

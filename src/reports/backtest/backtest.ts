@@ -1,6 +1,5 @@
 import { type CompiledModel, listRules, probabilityOfDefault } from '../../engine/index.ts'
-import type { CellColumns } from '../../log/reading/cell-columns.ts'
-import type { Card } from '../../log/reading/logged-feature.ts'
+import type { Card, CellColumns } from '../../log/index.ts'
 import type { TurnTaker } from '../../platform/turn-taker.ts'
 import { makeKey } from '../performance/labelled-applicants.ts'
 import type { Direction } from '../performance/statistics/discrimination.ts'

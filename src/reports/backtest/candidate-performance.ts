@@ -1,4 +1,4 @@
-import type { Dedupe } from '../../log/reading/applicant-scan.ts'
+import type { Dedupe } from '../../log/index.ts'
 import type { LabelledQuery } from '../performance/labelled.ts'
 import { LabelledApplicants } from '../performance/labelled-applicants.ts'
 import { computeProbabilityFit } from '../performance/statistics/brier.ts'

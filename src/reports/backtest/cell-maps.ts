@@ -1,6 +1,5 @@
 import { type FeatureRule, listRules } from '../../engine/index.ts'
-import type { CellColumns } from '../../log/reading/cell-columns.ts'
-import type { Card } from '../../log/reading/logged-feature.ts'
+import type { Card, CellColumns } from '../../log/index.ts'
 import { computePoints, type PointsRange } from './possible-points.ts'
 import { ANY_VALUE, intersection, ofOtherType, type ValueSet, valuesOfCell } from './value-set.ts'
 

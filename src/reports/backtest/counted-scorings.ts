@@ -1,7 +1,10 @@
 import { AppError } from '../../errors.ts'
-import { type Dedupe, REFERENCES_MAX } from '../../log/reading/applicant-scan.ts'
-import type { CellColumns } from '../../log/reading/cell-columns.ts'
-import { TooManyReferencesError } from '../../log/reading/reference-set.ts'
+import {
+  type CellColumns,
+  type Dedupe,
+  REFERENCES_MAX,
+  TooManyReferencesError,
+} from '../../log/index.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { ReferenceTable } from './reference-table.ts'
 

@@ -1,5 +1,4 @@
-import { TooManyReferencesError } from '../../log/reading/reference-set.ts'
-import { mixed, TextHash } from '../../log/reading/text-hash.ts'
+import { mixed, TextHash, TooManyReferencesError } from '../../log/index.ts'
 
 /** Tables of a part of the references each, so that none takes long to grow. */
 const PARTS = 256

@@ -4,12 +4,14 @@ import type { Caller } from '../../http/access/caller.ts'
 import type { Actor } from '../../identity/audit/record.ts'
 import type { Job, JobHandler } from '../../jobs/job.ts'
 import type { JobService } from '../../jobs/service.ts'
-import type { Dedupe } from '../../log/reading/applicant-scan.ts'
-import type { LogReader } from '../../log/reading/log-reader.ts'
-import type { Card } from '../../log/reading/logged-feature.ts'
-import type { ScoreReadingService } from '../../log/reading/service.ts'
-import type { StoredModels } from '../../log/reading/stored-models.ts'
-import { readTimeRange } from '../../log/rollups/moment.ts'
+import {
+  type Card,
+  type Dedupe,
+  type LogReader,
+  readTimeRange,
+  type ScoreReadingService,
+  type StoredModels,
+} from '../../log/index.ts'
 import type { OutcomeDefinitions } from '../../outcomes/definitions.ts'
 import { runInTurns, TurnTaker } from '../../platform/turn-taker.ts'
 import type { ModelService } from '../../registry/models/service.ts'

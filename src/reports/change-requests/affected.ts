@@ -1,7 +1,4 @@
-import type { CellColumns } from '../../log/reading/cell-columns.ts'
-import type { LogReader } from '../../log/reading/log-reader.ts'
-import type { Card } from '../../log/reading/logged-feature.ts'
-import type { StoredModels } from '../../log/reading/stored-models.ts'
+import type { Card, CellColumns, LogReader, StoredModels } from '../../log/index.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { CellMaps, type FeatureMap } from '../backtest/cell-maps.ts'
 

@@ -1,7 +1,5 @@
 import type { Caller } from '../../http/access/caller.ts'
-import type { LogReader } from '../../log/reading/log-reader.ts'
-import { ScanQueue } from '../../log/reading/scan-queue.ts'
-import type { StoredModel, StoredModels } from '../../log/reading/stored-models.ts'
+import { type LogReader, ScanQueue, type StoredModel, type StoredModels } from '../../log/index.ts'
 import {
   type AffectedBounds,
   type AffectedCount,

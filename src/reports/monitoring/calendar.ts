@@ -1,4 +1,4 @@
-import type { TimeRange } from '../../log/rollups/spans.ts'
+import type { TimeRange } from '../../log/index.ts'
 
 export type Interval = 'day' | 'week' | 'month'
 

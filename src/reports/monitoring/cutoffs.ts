@@ -1,6 +1,5 @@
 import type { Cutoffs } from '../../../schemas/monitoring.ts'
-import type { PartReader } from '../../log/reading/applicant-readers.ts'
-import type { ScannedColumns } from '../../log/reading/columns.ts'
+import type { PartReader, ScannedColumns } from '../../log/index.ts'
 import { lazily, takersOfModel } from './model-tally.ts'
 import { type Direction, PdGroup } from './pd-group.ts'
 

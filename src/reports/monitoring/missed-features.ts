@@ -1,6 +1,5 @@
 import { CELL_MISSING } from '../../engine/index.ts'
-import type { ApplicantReader } from '../../log/reading/applicant-readers.ts'
-import type { ScannedModel } from '../../log/reading/columns.ts'
+import type { ApplicantReader, ScannedModel } from '../../log/index.ts'
 import type { MonitoredModel } from './monitored.ts'
 
 /** A feature that a model missed of some applicants. */

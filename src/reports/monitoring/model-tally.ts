@@ -1,6 +1,5 @@
 import { AppError } from '../../errors.ts'
-import type { PartReader } from '../../log/reading/applicant-readers.ts'
-import type { ScannedColumns } from '../../log/reading/columns.ts'
+import type { PartReader, ScannedColumns } from '../../log/index.ts'
 import type { ScoreBand } from './baseline.ts'
 import type { FeatureLayout } from './cell-layout.ts'
 import { ExactSum } from './exact-sum.ts'

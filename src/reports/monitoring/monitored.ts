@@ -1,6 +1,6 @@
 import { AppError, deploymentNotFound } from '../../errors.ts'
 import type { Caller, Environment } from '../../http/access/caller.ts'
-import type { StoredModel, StoredModels } from '../../log/reading/stored-models.ts'
+import type { StoredModel, StoredModels } from '../../log/index.ts'
 import { isId } from '../../platform/ids/ids.ts'
 import {
   type Baseline,

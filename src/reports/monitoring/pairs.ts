@@ -1,5 +1,4 @@
-import type { PartReader } from '../../log/reading/applicant-readers.ts'
-import type { ScannedColumns, ScannedModel } from '../../log/reading/columns.ts'
+import type { PartReader, ScannedColumns, ScannedModel } from '../../log/index.ts'
 import { lazily } from './model-tally.ts'
 import type { Direction } from './pd-group.ts'
 

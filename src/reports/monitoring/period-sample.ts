@@ -1,6 +1,6 @@
 import type { BaselineCounts } from '../../../schemas/baselines.ts'
 import type { Caller } from '../../http/access/caller.ts'
-import type { TimeRange } from '../../log/rollups/spans.ts'
+import type { TimeRange } from '../../log/index.ts'
 import { countsOfCells } from './baseline.ts'
 import { cellLayout } from './cell-layout.ts'
 import { invalidBaseline } from './check-counts.ts'

@@ -1,18 +1,16 @@
 import type { Caller } from '../../http/access/caller.ts'
 import {
   type ApplicantReader,
+  type ApplicantScan,
   type Failures,
   formatGroupName,
+  type LogReader,
   type ReaderOf,
-} from '../../log/reading/applicant-readers.ts'
-import {
-  type ApplicantScan,
+  type ScanQueue,
   type SharedScan,
   scanApplicants,
   scanTogether,
-} from '../../log/reading/applicant-scan.ts'
-import type { LogReader } from '../../log/reading/log-reader.ts'
-import type { ScanQueue } from '../../log/reading/scan-queue.ts'
+} from '../../log/index.ts'
 
 /** Reads every applicant that counts, see `scanApplicants`. */
 type Scan = (scan: Omit<ApplicantScan, 'log' | 'signal'>, makeReader: ReaderOf) => Promise<void>

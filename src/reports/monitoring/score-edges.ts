@@ -1,5 +1,4 @@
-import type { PartReader } from '../../log/reading/applicant-readers.ts'
-import type { ScannedColumns } from '../../log/reading/columns.ts'
+import type { PartReader, ScannedColumns } from '../../log/index.ts'
 import { ValueDistribution } from '../stats/value-distribution.ts'
 import type { ScoreBand } from './baseline.ts'
 import { lazily } from './model-tally.ts'

@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { readSums } from '../../log/blocks/block-sums.ts'
-import { deploymentHash } from '../../log/blocks/hashes.ts'
+import { deploymentHash, readSums } from '../../log/index.ts'
 import { queryRows } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'

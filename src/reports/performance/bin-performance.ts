@@ -1,5 +1,4 @@
-import { type FeatureOutcome, loggedFeature } from '../../log/reading/logged-feature.ts'
-import type { StoredModel } from '../../log/reading/stored-models.ts'
+import { type FeatureOutcome, loggedFeature, type StoredModel } from '../../log/index.ts'
 import { type BinOrder, findOrder } from './statistics/bin-order.ts'
 import { computeZ, jeffreysInterval, weightOfEvidence } from './statistics/calibration.ts'
 import type { Direction } from './statistics/discrimination.ts'

@@ -1,4 +1,4 @@
-import type { ScanQuery } from '../../log/reading/log-query.ts'
+import type { ScanQuery } from '../../log/index.ts'
 import {
   isLaterScoring,
   readApplicant,

@@ -1,4 +1,4 @@
-import { hashOfReference } from '../../log/erasure/reference-hash.ts'
+import { hashOfReference } from '../../log/index.ts'
 import type { ScoringPlace } from '../../outcomes/applicant.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { APPLICANTS_MAX, tooMany } from './bounds.ts'

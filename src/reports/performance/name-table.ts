@@ -1,5 +1,4 @@
-import type { NameHasher } from '../../log/blocks/block.ts'
-import { mixed, TextHash } from '../../log/reading/text-hash.ts'
+import { mixed, type NameHasher, TextHash } from '../../log/index.ts'
 
 /** Tables of a part of the names each, so that none takes long to grow. */
 const PARTS = 64

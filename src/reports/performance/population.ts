@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ScannedColumns } from '../../log/reading/columns.ts'
-import type { PickedRequests, ScanQuery } from '../../log/reading/log-query.ts'
-import type { LoggedRequest } from '../../log/record/logged-request.ts'
+import type { LoggedRequest, PickedRequests, ScannedColumns, ScanQuery } from '../../log/index.ts'
 import { isLaterScoring, type ScoringPlace } from '../../outcomes/applicant.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { APPLICANTS_MAX, tooMany } from './bounds.ts'

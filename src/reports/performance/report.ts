@@ -1,4 +1,4 @@
-import type { StoredModel } from '../../log/reading/stored-models.ts'
+import type { StoredModel } from '../../log/index.ts'
 import { type FeaturePerformance, listFeatures } from './bin-performance.ts'
 import type { Population } from './population.ts'
 import { computeProbabilityFit, type ProbabilityFit } from './statistics/brier.ts'

@@ -1,4 +1,4 @@
-import { findBin } from '../../log/reading/score-text.ts'
+import { findBin } from '../../log/index.ts'
 import type { BinPerformance } from './bin-performance.ts'
 import type { PerformanceReport } from './report.ts'
 import type { ModelPerformance } from './service.ts'

@@ -1,8 +1,13 @@
 import { AppError, deploymentNotFound } from '../../errors.ts'
 import type { Caller, Environment } from '../../http/access/caller.ts'
-import { type ScanQueue, untilAborted } from '../../log/reading/scan-queue.ts'
-import type { StoredModel, StoredModels } from '../../log/reading/stored-models.ts'
-import { readMoment, readTimeRange } from '../../log/rollups/moment.ts'
+import {
+  readMoment,
+  readTimeRange,
+  type ScanQueue,
+  type StoredModel,
+  type StoredModels,
+  untilAborted,
+} from '../../log/index.ts'
 import type { OutcomeDefinitions } from '../../outcomes/definitions.ts'
 import { isId } from '../../platform/ids/ids.ts'
 import { countApplicants } from './counted-applicants.ts'

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { AppError } from '../../errors.ts'
-import type { ScannedColumns } from '../../log/reading/columns.ts'
-import type { LogReader } from '../../log/reading/log-reader.ts'
+import type { LogReader, ScannedColumns } from '../../log/index.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 
 /** One model's results for one applicant. */

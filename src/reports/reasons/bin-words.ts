@@ -5,7 +5,7 @@ import {
   type Texts,
   textIn,
 } from '../../engine/index.ts'
-import type { FeatureOutcome } from '../../log/reading/logged-feature.ts'
+import type { FeatureOutcome } from '../../log/index.ts'
 
 /** A bin as an answer shows it. */
 export interface BinAnswer {

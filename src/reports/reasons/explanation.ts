@@ -15,10 +15,13 @@ import {
 } from '../../engine/index.ts'
 import { AppError } from '../../errors.ts'
 import type { Caller } from '../../http/access/caller.ts'
-import { type FeatureOutcome, loggedFeature } from '../../log/reading/logged-feature.ts'
-import type { ScoreReadingService } from '../../log/reading/service.ts'
-import type { StoredCard } from '../../log/reading/stored-models.ts'
-import type { LoggedResult } from '../../log/record/logged-request.ts'
+import {
+  type FeatureOutcome,
+  type LoggedResult,
+  loggedFeature,
+  type ScoreReadingService,
+  type StoredCard,
+} from '../../log/index.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import {
   findReasonMethod,

@@ -1,5 +1,5 @@
 import { type CompiledModel, findCellSlots, type ReasonRules } from '../../engine/index.ts'
-import type { StoredCard } from '../../log/reading/stored-models.ts'
+import type { StoredCard } from '../../log/index.ts'
 import { LastOfReferences, type ScoredApplicant } from './applicants.ts'
 
 /** A card with rules for reasons. */

@@ -1,10 +1,13 @@
 import { compileReasons } from '../../engine/index.ts'
 import { AppError } from '../../errors.ts'
 import type { Caller } from '../../http/access/caller.ts'
-import type { LogReader } from '../../log/reading/log-reader.ts'
-import { type ScanQueue, untilAborted } from '../../log/reading/scan-queue.ts'
-import type { StoredModels } from '../../log/reading/stored-models.ts'
-import type { TimeRange } from '../../log/rollups/spans.ts'
+import {
+  type LogReader,
+  type ScanQueue,
+  type StoredModels,
+  type TimeRange,
+  untilAborted,
+} from '../../log/index.ts'
 import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
 import { listApplicants } from './applicants.ts'
 import { compareMethods, type MethodReport, type ReportedMethod } from './method-report.ts'

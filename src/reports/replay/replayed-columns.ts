@@ -1,7 +1,5 @@
 import { type CellScore, EngineError, scoreCells } from '../../engine/index.ts'
-import type { CellColumns, CellModel, LoggedResults } from '../../log/reading/cell-columns.ts'
-import type { Card } from '../../log/reading/logged-feature.ts'
-import type { StoredModel } from '../../log/reading/stored-models.ts'
+import type { Card, CellColumns, CellModel, LoggedResults, StoredModel } from '../../log/index.ts'
 import type { TurnTaker } from '../../platform/turn-taker.ts'
 
 /** One logged result that is not what its bins and its card give. */

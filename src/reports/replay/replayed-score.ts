@@ -1,8 +1,12 @@
 import { type Applicant, ModelScore, scoreApplicant } from '../../engine/index.ts'
 import { AppError } from '../../errors.ts'
-import { type Card, type FeatureOutcome, loggedFeature } from '../../log/reading/logged-feature.ts'
-import { findBin } from '../../log/reading/score-text.ts'
-import type { ScorePage } from '../../log/reading/service.ts'
+import {
+  type Card,
+  type FeatureOutcome,
+  findBin,
+  loggedFeature,
+  type ScorePage,
+} from '../../log/index.ts'
 
 /** A feature as the API shows it, as the API shows it. */
 interface ShownFeature {

@@ -3,10 +3,13 @@ import type { Caller } from '../../http/access/caller.ts'
 import type { Actor } from '../../identity/audit/record.ts'
 import type { Job, JobHandler } from '../../jobs/job.ts'
 import type { JobService } from '../../jobs/service.ts'
-import type { LogReader } from '../../log/reading/log-reader.ts'
-import type { ScoreReadingService } from '../../log/reading/service.ts'
-import type { CellModels, StoredModels } from '../../log/reading/stored-models.ts'
-import { readTimeRange } from '../../log/rollups/moment.ts'
+import {
+  type CellModels,
+  type LogReader,
+  readTimeRange,
+  type ScoreReadingService,
+  type StoredModels,
+} from '../../log/index.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { type ReplayDifference, type ReplayTotals, replayColumns } from './replayed-columns.ts'
 import { type ReplayedScore, replayScore } from './replayed-score.ts'

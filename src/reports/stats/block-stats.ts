@@ -1,8 +1,14 @@
-import type { OpenBlock } from '../../log/blocks/block.ts'
-import type { BlockReader } from '../../log/blocks/block-store.ts'
-import type { ModelSource, ModelsById } from '../../log/record/model-source.ts'
-import { addRequest, latencyShareMs, makeRollup, type Rollup } from '../../log/rollups/rollup.ts'
-import type { TimeRange } from '../../log/rollups/spans.ts'
+import {
+  addRequest,
+  type BlockReader,
+  latencyShareMs,
+  type ModelSource,
+  type ModelsById,
+  makeRollup,
+  type OpenBlock,
+  type Rollup,
+  type TimeRange,
+} from '../../log/index.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 
 export interface RecentScore {

@@ -1,8 +1,12 @@
 import { COMPARISON_SLICES } from '../../../schemas/stats.ts'
-import type { ScannedColumns, ScannedModel } from '../../log/reading/columns.ts'
-import type { Counts } from '../../log/rollups/counts.ts'
-import { findLatencyBucket, latencyPercentileMs } from '../../log/rollups/latency-buckets.ts'
-import { latencyShareMs } from '../../log/rollups/rollup.ts'
+import {
+  type Counts,
+  findLatencyBucket,
+  latencyPercentileMs,
+  latencyShareMs,
+  type ScannedColumns,
+  type ScannedModel,
+} from '../../log/index.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { type Histogram, scaleOver, ValueDistribution } from './value-distribution.ts'
 

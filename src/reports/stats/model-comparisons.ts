@@ -1,7 +1,5 @@
 import type { Caller } from '../../http/access/caller.ts'
-import type { LogReader } from '../../log/reading/log-reader.ts'
-import { type ScanQueue, untilAborted } from '../../log/reading/scan-queue.ts'
-import { readTimeRange } from '../../log/rollups/moment.ts'
+import { type LogReader, readTimeRange, type ScanQueue, untilAborted } from '../../log/index.ts'
 import { type Comparison, compareModels } from './comparison.ts'
 import type { StatsStore } from './store.ts'
 import { requireVisible } from './visible-deployment.ts'

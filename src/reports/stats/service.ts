@@ -1,13 +1,16 @@
 import type { Caller } from '../../http/access/caller.ts'
-import { readMoment, readTimeRange, requireOrder } from '../../log/rollups/moment.ts'
-import { mergedRollup, type Rollup } from '../../log/rollups/rollup.ts'
 import {
   coverRange,
+  mergedRollup,
+  type Rollup,
+  readMoment,
+  readTimeRange,
+  requireOrder,
   SPAN_MS,
   type Span,
   spanStart,
   type TimeRange,
-} from '../../log/rollups/spans.ts'
+} from '../../log/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { BlockStats, RecentScore } from './block-stats.ts'
 import type { Comparison } from './comparison.ts'

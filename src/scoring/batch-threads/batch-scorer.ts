@@ -2,8 +2,14 @@ import type { Static } from '@sinclair/typebox'
 import { ScoreBatchRequest, ScorecardBatchRequest } from '../../../schemas/scoring.ts'
 import { AppError } from '../../errors.ts'
 import { validatorCompiler } from '../../http/validators.ts'
-import { RecordWriter, type ResponseFacts } from '../../log/record/record-writer.ts'
-import type { LoggedFacts, OnOutcome, Score, ScoreLog } from '../../log/score-log.ts'
+import {
+  type LoggedFacts,
+  type OnOutcome,
+  RecordWriter,
+  type ResponseFacts,
+  type Score,
+  type ScoreLog,
+} from '../../log/index.ts'
 import { free } from '../../platform/bytes/free.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { parseApplicants } from '../../platform/json.ts'

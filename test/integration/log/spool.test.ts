@@ -9,7 +9,6 @@ import {
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { AppError } from '../../../src/errors.ts'
-import { DURABILITIES } from '../../../src/log/score-log.ts'
 import { RESERVE_FILE } from '../../../src/log/spool/reserve.ts'
 import { type Spool, SpoolOpenError } from '../../../src/log/spool/spool.ts'
 import { LOCK_FILE } from '../../../src/platform/data-dir/directory-lock.ts'
@@ -64,7 +63,7 @@ async function formatRefusal(work: () => Promise<void>): Promise<string> {
   }
 }
 
-test.each(DURABILITIES)(
+test.each(['process', 'disk', 'database'] as const)(
   'in mode %s what was answered survives the process being killed',
   async (durability) => {
     const path = directory()

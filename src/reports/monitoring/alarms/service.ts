@@ -10,7 +10,7 @@ import {
 import { ACT_DEFAULT, WATCH_DEFAULT } from '../../../../schemas/monitoring-query.ts'
 import { AppError } from '../../../errors.ts'
 import type { Caller, UserCaller } from '../../../http/access/caller.ts'
-import { readTimeRange } from '../../../log/rollups/moment.ts'
+import { readTimeRange } from '../../../log/index.ts'
 import type { AlarmLevels } from '../../../registry/deployments/deployment.ts'
 import type { DeploymentService, Outcome } from '../../../registry/deployments/service.ts'
 import type { Monitored } from '../monitored.ts'

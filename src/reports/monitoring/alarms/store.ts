@@ -1,6 +1,6 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import { HISTORY_KINDS } from '../../../../schemas/alarms.ts'
-import type { TimeRange } from '../../../log/rollups/spans.ts'
+import type { TimeRange } from '../../../log/index.ts'
 import { askedRow } from '../../../platform/db/asked-rows.ts'
 import { type Database, queryRows, type Transaction } from '../../../platform/db/client.ts'
 import { momentText } from '../../../platform/db/moments.ts'
