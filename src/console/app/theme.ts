@@ -3,6 +3,7 @@ import {
   localStorageColorSchemeManager,
   NativeSelect,
   SegmentedControl,
+  TextInput,
 } from '@mantine/core'
 
 /** Light or dark, as the browser keeps it. */
@@ -13,6 +14,8 @@ export const theme = createTheme({
   fontFamily: 'var(--mantine-font-family)',
   cursorType: 'pointer',
   components: {
+    // Fields for who signs in say otherwise.
+    TextInput: TextInput.extend({ defaultProps: { autoComplete: 'off' } }),
     NativeSelect: NativeSelect.extend({ defaultProps: { withAsterisk: false } }),
     // Its texts would be unreadable for a moment whenever light and dark change.
     SegmentedControl: SegmentedControl.extend({ defaultProps: { transitionDuration: 0 } }),

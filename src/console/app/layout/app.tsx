@@ -29,26 +29,16 @@ export function App() {
       </>
     )
   }
-  if (start === 'resuming') {
-    return (
-      <main>
-        <Loading text="Signing in …" />
-      </main>
-    )
-  }
-  if (start !== 'done') {
-    return (
-      <main>
-        <Failure error={start} retry={begin} />
-      </main>
-    )
-  }
   // Scripts can't remove the cookie, so nobody signs in before the session of the last has ended.
-  return isLeaving ? (
+  const error = start instanceof Error ? start : isLeaving ? unreachable() : null
+  if (start === 'done' && error === null) return <SignIn />
+  return (
     <main>
-      <Failure error={unreachable()} retry={begin} />
+      {error && start !== 'resuming' ? (
+        <Failure error={error} retry={begin} />
+      ) : (
+        <Loading text="Signing in …" />
+      )}
     </main>
-  ) : (
-    <SignIn />
   )
 }

@@ -1,5 +1,3 @@
-import { Button } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { useOverview } from '../api/overview.ts'
@@ -7,8 +5,8 @@ import { ROLE_NAMES } from '../api/roles.ts'
 import { signOut } from '../api/session.ts'
 import { useFailingSince, useUser } from '../api/state.ts'
 import { clock } from '../ui/dates.ts'
+import { Act } from '../ui/fields.tsx'
 import { Light } from '../ui/light.tsx'
-import { Failure } from '../ui/states.tsx'
 import { PLACES } from './places.ts'
 import { ThemeSwitch } from './theme-switch.tsx'
 
@@ -88,17 +86,15 @@ function Navigation() {
 
 function Account() {
   const { role } = useUser()
-  const leaving = useMutation({ mutationFn: signOut })
   return (
     <div className="side-end">
-      {leaving.error && <Failure error={leaving.error} />}
       <Link to={'/account' as string} className="account">
         Your account <span className="muted">{ROLE_NAMES[role]}</span>
       </Link>
       <ThemeSwitch />
-      <Button variant="default" size="xs" onClick={() => leaving.mutate()}>
+      <Act size="xs" act={signOut}>
         Sign out
-      </Button>
+      </Act>
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { NativeSelect, useMantineColorScheme } from '@mantine/core'
-import { listChoices } from '../ui/choices.ts'
+import { listChoices } from '../ui/fields.tsx'
 
 const THEMES = listChoices({ auto: 'Theme of the system', light: 'Light', dark: 'Dark' })
 

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'
-import { typed } from './typed.ts'
+import { typed } from './fields.tsx'
 
 export type Search = Readonly<Record<string, string | undefined>>
 

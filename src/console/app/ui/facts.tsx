@@ -80,21 +80,19 @@ export function RowButton(props: {
   )
 }
 
-/** Buttons in a row of a table, each with what it does; the name tells rows apart. */
-export function RowActions(props: {
-  name: string
-  actions: readonly (readonly [verb: string, act: () => void, isDanger?: 'danger'])[]
-}) {
-  const { name, actions } = props
+/** What may be done with a row: a button, its name for who does not see the row, and the deed. */
+export type RowAction = readonly [
+  verb: string,
+  name: string,
+  act: () => void,
+  danger?: 'danger' | false,
+]
+
+export function RowActions({ actions }: { actions: readonly RowAction[] }) {
   return (
     <div className="row-actions">
-      {actions.map(([verb, act, danger]) => (
-        <RowButton
-          key={verb}
-          name={`${verb} ${name}`}
-          isDanger={danger !== undefined}
-          onClick={act}
-        >
+      {actions.map(([verb, name, act, danger]) => (
+        <RowButton key={verb} name={name} isDanger={danger === 'danger'} onClick={act}>
           {verb}
         </RowButton>
       ))}

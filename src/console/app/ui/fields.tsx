@@ -1,9 +1,21 @@
-import { Button, Checkbox, TextInput, type TextInputProps } from '@mantine/core'
+import { Button, type ButtonProps, Checkbox, TextInput, type TextInputProps } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type ChangeEvent, type ReactNode, useState } from 'react'
 import { readFile, saveFile } from '../api/send.ts'
+import { renewAnswers } from '../api/state.ts'
 import { Failure } from './states.tsx'
-import { typed } from './typed.ts'
+
+type Typed = ChangeEvent<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>
+
+/** Gives a field what it needs to show a text and to change it. */
+export function typed(value: string, set: (text: string) => void) {
+  return { value, onChange: ({ currentTarget }: Typed) => set(currentTarget.value) }
+}
+
+/** Choices of a select from their values and labels, in this order; a value is no whole number. */
+export function listChoices<Value extends string>(labels: Readonly<Record<Value, string>>) {
+  return Object.entries<string>(labels).map(([value, label]) => ({ value: value as Value, label }))
+}
 
 /** The texts of a form; `bind` gives what a field needs. */
 export function useFields<Name extends string>(start: Readonly<Record<Name, string>>) {
@@ -68,6 +80,33 @@ export function Boxes(props: {
   )
 }
 
+/**
+ * A button that does something at once, and says why it failed. It ends the answers of `changes`
+ * afterwards, so that pages ask again.
+ */
+export function Act(
+  props: ButtonProps & {
+    act: () => Promise<unknown>
+    changes?: readonly string[]
+    children: ReactNode
+  },
+) {
+  const { act, changes = [], ...button } = props
+  const acting = useMutation({ mutationFn: act, onSuccess: () => renewAnswers(changes) })
+  return (
+    <>
+      <Button
+        variant="default"
+        aria-busy={acting.isPending}
+        aria-disabled={acting.isPending}
+        onClick={() => acting.isPending || acting.mutate()}
+        {...button}
+      />
+      {acting.error && <Failure error={acting.error} />}
+    </>
+  )
+}
+
 export function Download(props: {
   path: string
   name: string
@@ -75,20 +114,9 @@ export function Download(props: {
   children: ReactNode
 }) {
   const { path, name, accept, children } = props
-  const reading = useMutation({
-    mutationFn: async () => saveFile(name, await readFile(path, accept)),
-  })
   return (
-    <>
-      <Button
-        variant="default"
-        size="compact-sm"
-        aria-busy={reading.isPending}
-        onClick={() => !reading.isPending && reading.mutate()}
-      >
-        {children}
-      </Button>
-      {reading.error && <Failure error={reading.error} />}
-    </>
+    <Act size="compact-sm" act={async () => saveFile(name, await readFile(path, accept))}>
+      {children}
+    </Act>
   )
 }

@@ -39,6 +39,19 @@ export function Light(props: { kind: LightKind; children: ReactNode; isShort?: b
   )
 }
 
+/** What is concluded, behind the light of it. */
+export function Conclusion(props: { kind: LightKind; word: string; children: ReactNode }) {
+  const { kind, word, children } = props
+  return (
+    <p className="conclusion">
+      <Light kind={kind} isShort>
+        {word}
+      </Light>
+      <span>{children}</span>
+    </p>
+  )
+}
+
 const VERDICT_LIGHTS: Readonly<Record<Verdict, LightKind>> = {
   stable: 'good',
   moderate_shift: 'watch',

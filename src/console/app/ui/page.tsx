@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { Environment } from '../api/types.ts'
 import { Empty } from './states.tsx'
@@ -80,6 +81,25 @@ export type BadgeKind = 'production' | 'waiting' | 'good' | 'act' | ''
 
 export function Badge({ kind = '', children }: { kind?: BadgeKind; children: ReactNode }) {
   return <span className={`badge ${kind}`}>{children}</span>
+}
+
+/** A link to a thing by its name, which may run from right to left. */
+export function NameLink({ to, name }: { to: string; name: string }) {
+  return (
+    <Link to={to}>
+      <bdi>{name}</bdi>
+    </Link>
+  )
+}
+
+/** A cell of a table in two lines: a name, and below it something smaller. */
+export function TwoLines({ below, children }: { below?: ReactNode; children: ReactNode }) {
+  return (
+    <div className="names">
+      {children}
+      {below && <span className="small muted">{below}</span>}
+    </div>
+  )
 }
 
 /** A part of a page on a surface of its own. */

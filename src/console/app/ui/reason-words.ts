@@ -97,9 +97,9 @@ export function binLabel(bin: object): string | null {
   return texts['en'] ?? Object.values(texts)[0] ?? null
 }
 
-/** The text of a reason code in a language, else in English; the code where the card has none. */
+/** The text of a reason code in a language, else in English or any; the code without a text. */
 export function codeText(spec: Spec, code: string, lang: string): string {
   const codes = spec['reason_codes']
   const texts = isObject(codes) && Object.hasOwn(codes, code) ? readTexts(codes[code]) : {}
-  return texts[lang] ?? texts['en'] ?? code
+  return texts[lang] ?? texts['en'] ?? Object.values(texts)[0] ?? code
 }

@@ -4,6 +4,7 @@ import { whenExactly } from './dates.ts'
 import { Dialog, Form, FormDialog } from './dialog.tsx'
 import { Copy, When } from './facts.tsx'
 import { useFields } from './fields.tsx'
+import { TwoLines } from './page.tsx'
 import { endOfDay } from './period.tsx'
 import { Notice } from './states.tsx'
 import type { Column } from './table.tsx'
@@ -131,10 +132,9 @@ export interface Credential {
 /** The name of a credential above the beginning of its secret. */
 export function CredentialName({ name, prefix }: Credential) {
   return (
-    <div className="names">
+    <TwoLines below={<code>{prefix}…</code>}>
       <bdi>{name}</bdi>
-      <code className="small muted">{prefix}…</code>
-    </div>
+    </TwoLines>
   )
 }
 
@@ -143,10 +143,9 @@ export function listTimes<Row extends Credential>(
   maker: (id: string) => string,
 ): readonly Column<Row>[] {
   return [
-    { id: 'ends', head: 'Ends', when: ({ expires_at: at }) => at },
-    { id: 'used', head: 'Last used', when: ({ last_used_at: at }) => at },
+    { head: 'Ends', when: ({ expires_at: at }) => at },
+    { head: 'Last used', when: ({ last_used_at: at }) => at },
     {
-      id: 'made',
       head: 'Created',
       cell: ({ created_at: at, created_by: by }) => (
         <div className="names small">

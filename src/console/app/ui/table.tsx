@@ -1,4 +1,5 @@
 import { TextInput } from '@mantine/core'
+import type { UseQueryResult } from '@tanstack/react-query'
 import {
   type ColumnDef,
   columnFilteringFeature,
@@ -14,14 +15,13 @@ import {
 } from '@tanstack/react-table'
 import { Fragment, type ReactNode, useMemo, useState } from 'react'
 import { useAddress } from './address.ts'
-import { When } from './facts.tsx'
+import { type RowAction, RowActions, When } from './facts.tsx'
 import { counted } from './figures.ts'
 import { ScrollTable } from './scroll-table.tsx'
+import { Loaded } from './states.tsx'
 
 /** A column of a `DataTable`, drawn by `cell` or `figure`; the first one names the rows. */
 export interface Column<Row> {
-  /** Its name in the address, where the order is by it; by default its head. */
-  readonly id?: string
   readonly head: string
   readonly cell?: (row: Row) => ReactNode
   readonly figure?: (row: Row) => ReactNode
@@ -37,7 +37,7 @@ interface DataTableProps<Row> {
   readonly caption: string
   readonly rows: readonly Row[]
   readonly columns: readonly Column<Row>[]
-  /** Tells rows apart, where they change or open; by default their places do. */
+  /** Tells rows apart, where they change or open; by default their ids, or places, do. */
   readonly rowKey?: (row: Row) => string
   /** Label of a search field; without it, there is none. */
   readonly search?: string
@@ -46,6 +46,47 @@ interface DataTableProps<Row> {
   /** Returns what a row opens in place. */
   readonly detail?: (row: Row) => ReactNode
   readonly empty?: ReactNode
+}
+
+/** A column of figures that it sorts by. */
+export function sorted<Row>(
+  head: string,
+  value: (row: Row) => number | null,
+  format: (value: number | null) => string,
+): Column<Row> {
+  return { head, value, figure: (row) => format(value(row)) }
+}
+
+/** A column of what may be done with a row; none for a role that may do nothing. */
+export function actions<Row>(
+  head: string,
+  list: ((row: Row) => readonly RowAction[] | string) | null | false,
+): readonly Column<Row>[] {
+  if (!list) return []
+  const cell = (row: Row) => {
+    const found = list(row)
+    return typeof found === 'string' ? (
+      <span className="muted">{found}</span>
+    ) : (
+      <RowActions actions={found} />
+    )
+  }
+  return [{ head, cell }]
+}
+
+/** A table of a list that is asked for; `none` stands for an empty one. */
+export function ListTable<Row extends object>(
+  props: Omit<DataTableProps<Row>, 'rows'> & {
+    of: UseQueryResult<readonly Row[]>
+    none?: ReactNode
+  },
+) {
+  const { of, none, ...table } = props
+  return (
+    <Loaded of={of} empty={none}>
+      {(rows) => <DataTable rows={rows} {...table} />}
+    </Loaded>
+  )
 }
 
 const features = tableFeatures({
@@ -84,7 +125,7 @@ export function DataTable<Row extends object>({
     features,
     columns: definitions,
     data: rows as Row[],
-    ...(rowKey && { getRowId: rowKey }),
+    getRowId: rowKey ?? ((row, at) => ('id' in row ? String(row.id) : String(at))),
     state: { sorting, globalFilter: text },
     globalFilterFn: (row, _column, sought: string) =>
       columns.some(({ text: read }) =>
@@ -162,9 +203,9 @@ function nameIn<Row>({ value, text }: Column<Row>, row: Row): string | undefined
 }
 
 function define<Row extends object>(column: Column<Row>): ColumnDef<typeof features, Row> {
-  const { id, head, when, value = when } = column
+  const { head, when, value = when } = column
   return {
-    id: id ?? head,
+    id: columnId(head),
     header: head,
     accessorFn: (row) => value?.(row) ?? undefined,
     enableSorting: value !== undefined,
@@ -173,8 +214,13 @@ function define<Row extends object>(column: Column<Row>): ColumnDef<typeof featu
   }
 }
 
+/** The name of a column in the address, where the order is by it. */
+function columnId(head: string): string {
+  return head.toLowerCase().replaceAll(' ', '-')
+}
+
 function Head<Row>({
-  column: { head, id = head, figure, when, value = when },
+  column: { head, figure, when, value = when },
   order,
   sort,
 }: {
@@ -182,6 +228,7 @@ function Head<Row>({
   order: SortingState[number] | undefined
   sort: (id: string) => void
 }) {
+  const id = columnId(head)
   const isSorted = order?.id === id
   const direction = order?.desc ? 'descending' : 'ascending'
   return (

@@ -9,8 +9,7 @@ import { When } from '../../ui/facts.tsx'
 import { Download } from '../../ui/fields.tsx'
 import { counted, whole } from '../../ui/figures.ts'
 import { Light } from '../../ui/light.tsx'
-import { NameLink } from '../../ui/name-link.tsx'
-import { EnvironmentBadge, Page, Refused } from '../../ui/page.tsx'
+import { EnvironmentBadge, NameLink, Page, Refused } from '../../ui/page.tsx'
 import type { Credential } from '../../ui/secret.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { type Column, DataTable } from '../../ui/table.tsx'
@@ -33,14 +32,13 @@ const DAY_MS = 86_400_000
 
 const COLUMNS: readonly Column<Access>[] = [
   {
-    id: 'who',
     head: 'Who',
     cell: ({ name, page }) => <NameLink to={page} name={name} />,
     value: ({ name }) => name.toLowerCase(),
     text: ({ name, kind, may }) => `${name} ${kind} ${may}`,
   },
-  { id: 'kind', head: 'Kind', value: ({ kind }) => kind },
-  { id: 'may', head: 'May', value: ({ may }) => may },
+  { head: 'Kind', value: ({ kind }) => kind },
+  { head: 'May', value: ({ may }) => may },
   {
     head: 'Environment',
     cell: ({ environment }) =>
@@ -50,10 +48,9 @@ const COLUMNS: readonly Column<Access>[] = [
         <EnvironmentBadge name={environment} />
       ),
   },
-  { id: 'since', head: 'Since', when: ({ since }) => since },
-  { id: 'ends', head: 'Ends', when: ({ ends }) => ends },
+  { head: 'Since', when: ({ since }) => since },
+  { head: 'Ends', when: ({ ends }) => ends },
   {
-    id: 'used',
     head: 'Last used',
     cell: (one) => (
       <div className="names">
@@ -128,7 +125,6 @@ export default function AccessReviewPage() {
                 caption="Access"
                 rows={idle === 'yes' ? unused : found}
                 columns={COLUMNS}
-                rowKey={({ id }) => id}
                 search="Search"
               />
             </>

@@ -11,12 +11,13 @@ import { Facts, RowButton, When } from '../../ui/facts.tsx'
 import { useFields } from '../../ui/fields.tsx'
 import { counted, NONE } from '../../ui/figures.ts'
 import { Badge, Page, Panel } from '../../ui/page.tsx'
-import { Loaded, Notice } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { Notice } from '../../ui/states.tsx'
+import { actions, type Column, ListTable } from '../../ui/table.tsx'
 
 type OwnSession = Schemas['Session']
 
 const PATH = '/api/auth/sessions'
+const EVERYWHERE = 'Sign out everywhere'
 const SIGN_INS_MAX = 100
 /** Columns that the record of a sign-in fills. */
 const SIGN_IN = [
@@ -48,53 +49,32 @@ export default function AccountPage() {
       <Panel
         title="Open sessions"
         actions={
-          <RowButton name="Sign out everywhere" isDanger onClick={() => setEnding('all')}>
-            Sign out everywhere
+          <RowButton name={EVERYWHERE} isDanger onClick={() => setEnding('all')}>
+            {EVERYWHERE}
           </RowButton>
         }
       >
         <p className="muted">End a session that you don’t know, and change your password.</p>
-        <Loaded of={sessions}>
-          {(found) => (
-            <DataTable
-              caption="Open sessions"
-              rows={found}
-              columns={makeColumns(setEnding, signIns)}
-              rowKey={({ id }) => id}
-            />
-          )}
-        </Loaded>
+        <ListTable
+          caption="Open sessions"
+          of={sessions}
+          columns={makeColumns(setEnding, signIns)}
+        />
       </Panel>
       <Password />
-      {ending === 'all' && (
+      {ending !== null && (
         <FormDialog
-          title="Sign out everywhere"
-          send={endAll}
-          submit="Sign out everywhere"
-          busy="Signing out …"
+          {...(ending === 'all'
+            ? { title: EVERYWHERE, send: endAll, submit: EVERYWHERE, busy: 'Signing out …' }
+            : { title: 'End a session', send: () => end(ending.id), submit: 'End it' })}
           isDanger
           changes={[PATH]}
           onClose={() => setEnding(null)}
         >
           <p>
-            This session ends
-            {others.length > 0 && `, and ${counted(others.length, 'other session')}`}, with all
-            access tokens.
-          </p>
-        </FormDialog>
-      )}
-      {ending !== null && ending !== 'all' && (
-        <FormDialog
-          title="End a session"
-          send={() => end(ending.id)}
-          submit="End it"
-          busy="Ending …"
-          isDanger
-          changes={[PATH]}
-          onClose={() => setEnding(null)}
-        >
-          <p>
-            The session of {whenExactly(ending.started_at)} ends at once, with its access token.
+            {ending === 'all'
+              ? `This session ends${others.length > 0 ? `, and ${counted(others.length, 'other session')}` : ''}, with all access tokens.`
+              : `The session of ${whenExactly(ending.started_at)} ends at once, with its access token.`}
           </p>
         </FormDialog>
       )}
@@ -125,7 +105,6 @@ function makeColumns(
 ): readonly Column<OwnSession>[] {
   return [
     {
-      id: 'started',
       head: 'Started',
       cell: ({ started_at: at, is_current: isCurrent }) => (
         <>
@@ -140,19 +119,11 @@ function makeColumns(
           head,
           cell: ({ id }: OwnSession) => String(signIns.get(id)?.[name] ?? NONE),
         }))),
-    { id: 'renewed', head: 'Last renewed', when: ({ last_refreshed_at: at }) => at },
-    { id: 'ends', head: 'Ends unless renewed', when: ({ expires_at: at }) => at },
-    {
-      head: 'End',
-      cell: (session) =>
-        session.is_current ? (
-          <span className="muted">sign out</span>
-        ) : (
-          <RowButton name="End this session" isDanger onClick={() => end(session)}>
-            End
-          </RowButton>
-        ),
-    },
+    { head: 'Last renewed', when: ({ last_refreshed_at: at }) => at },
+    { head: 'Ends unless renewed', when: ({ expires_at: at }) => at },
+    ...actions<OwnSession>('End', (session) =>
+      session.is_current ? 'sign out' : [['End', 'End this session', () => end(session), 'danger']],
+    ),
   ]
 }
 

@@ -1,21 +1,20 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { api } from '../../api/client.ts'
 import { useModels } from '../../api/deployments.ts'
 import { isOpen, useJob } from '../../api/jobs.ts'
 import { useDefinitions, usePerformance } from '../../api/performance.ts'
 import { post } from '../../api/send.ts'
-import { renewAnswers, useUser } from '../../api/state.ts'
+import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { DeploymentSelect } from '../../ui/deployment-select.tsx'
 import { Form } from '../../ui/dialog.tsx'
-import { FileField, useFields } from '../../ui/fields.tsx'
+import { Act, FileField, useFields } from '../../ui/fields.tsx'
 import { readNumber, whole } from '../../ui/figures.ts'
 import { withVersion } from '../../ui/names.ts'
 import { Page, Panel, Refused } from '../../ui/page.tsx'
-import { Failure, Loaded, Loading, Notice } from '../../ui/states.tsx'
+import { Loaded, Loading, Notice } from '../../ui/states.tsx'
 import { type BacktestResult, BacktestView } from './result.tsx'
 
 const DAY_MS = 86_400_000
@@ -114,7 +113,6 @@ function Start() {
             label="Cut-off (optional)"
             description="The score from which an applicant is approved"
             inputMode="decimal"
-            autoComplete="off"
             {...bind('cutoff')}
           />
           {definitions.length > 0 && (
@@ -148,10 +146,7 @@ function Running({ id, mayCancel }: { id: string; mayCancel: boolean }) {
   const job = useJob(id)
   const [{ deployment = '', definition, from }] = useAddress()
   const present = usePerformance(deployment, definition, from ? { from } : {}).data
-  const cancel = useMutation({
-    mutationFn: () => readData(api.POST('/v1/jobs/{id}/cancel', { params: { path: { id } } })),
-    onSuccess: () => renewAnswers(['/v1/jobs/{id}']),
-  })
+  const cancel = () => api.POST('/v1/jobs/{id}/cancel', { params: { path: { id } } })
   return (
     <Loaded of={job}>
       {(found) => {
@@ -168,11 +163,10 @@ function Running({ id, mayCancel }: { id: string; mayCancel: boolean }) {
                 }
               />
               {mayCancel && (
-                <Button variant="default" onClick={() => cancel.mutate()}>
+                <Act act={cancel} changes={['/v1/jobs/{id}']}>
                   Cancel
-                </Button>
+                </Act>
               )}
-              {cancel.error && <Failure error={cancel.error} />}
             </Panel>
           )
         }

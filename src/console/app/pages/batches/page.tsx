@@ -8,11 +8,18 @@ import type { Schemas } from '../../api/types.ts'
 import { RowButton, When } from '../../ui/facts.tsx'
 import { Download } from '../../ui/fields.tsx'
 import { counted, NONE, number, percent, whole } from '../../ui/figures.ts'
-import { NameLink } from '../../ui/name-link.tsx'
 import { plainName } from '../../ui/names.ts'
-import { Badge, type BadgeKind, EnvironmentBadge, Page, Refused } from '../../ui/page.tsx'
-import { Empty, Failure, Loaded } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import {
+  Badge,
+  type BadgeKind,
+  EnvironmentBadge,
+  NameLink,
+  Page,
+  Refused,
+  TwoLines,
+} from '../../ui/page.tsx'
+import { Empty, Failure } from '../../ui/states.tsx'
+import { type Column, ListTable, sorted } from '../../ui/table.tsx'
 import { UploadPanel } from './upload.tsx'
 
 type Batch = Schemas['Batch']
@@ -65,17 +72,13 @@ function Files({ maySend }: { maySend: boolean }) {
   return (
     <>
       {cancel.error && <Failure error={cancel.error} />}
-      <Loaded of={batches} empty={none}>
-        {(found) => (
-          <DataTable
-            caption="Batches"
-            rows={found}
-            columns={makeColumns(byId, maySend ? cancel.mutate : null)}
-            rowKey={({ id }) => id}
-            detail={(batch) => <Details batch={batch} />}
-          />
-        )}
-      </Loaded>
+      <ListTable
+        caption="Batches"
+        of={batches}
+        none={none}
+        columns={makeColumns(byId, maySend ? cancel.mutate : null)}
+        detail={(batch) => <Details batch={batch} />}
+      />
     </>
   )
 }
@@ -88,10 +91,9 @@ function makeColumns(
     {
       head: 'File',
       cell: ({ id, input }) => (
-        <div className="names">
+        <TwoLines below={<code>{id}</code>}>
           <bdi>{input.path ?? `Upload of ${sizeText(input.bytes)}`}</bdi>
-          <code className="small muted">{id}</code>
-        </div>
+        </TwoLines>
       ),
       text: ({ id }) => id,
     },
@@ -105,7 +107,6 @@ function makeColumns(
       ),
     },
     {
-      id: 'state',
       head: 'State',
       cell: (batch) => (
         <div className="names">
@@ -116,33 +117,20 @@ function makeColumns(
       ),
       value: ({ status }) => status,
     },
+    sorted('Scored', ({ counts }) => counts.scored, whole),
     {
-      id: 'scored',
-      head: 'Scored',
-      figure: ({ counts }) => whole(counts.scored),
-      value: ({ counts }) => counts.scored,
-    },
-    {
-      id: 'warned',
       head: 'With warnings',
       figure: ({ counts: { warned, scored } }) =>
         warned === 0 ? '0' : `${whole(warned)} (${percent(warned / scored)})`,
       value: ({ counts }) => counts.warned,
     },
+    sorted('Errors', ({ counts }) => counts.errors, whole),
     {
-      id: 'errors',
-      head: 'Errors',
-      figure: ({ counts }) => whole(counts.errors),
-      value: ({ counts }) => counts.errors,
-    },
-    {
-      id: 'created',
       head: 'Created',
       cell: ({ created_at: at, finished_at: end }) => (
-        <div className="names">
+        <TwoLines below={end && `took ${durationText(at, end)}`}>
           <When at={at} />
-          {end && <span className="small muted">took {durationText(at, end)}</span>}
-        </div>
+        </TwoLines>
       ),
       value: ({ created_at: at }) => at,
     },

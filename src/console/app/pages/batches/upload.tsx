@@ -2,10 +2,9 @@ import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useDeployed } from '../../api/deployed.ts'
 import { post } from '../../api/send.ts'
-import { listChoices } from '../../ui/choices.ts'
 import { DeploymentSelect } from '../../ui/deployment-select.tsx'
 import { Form } from '../../ui/dialog.tsx'
-import { Box, FileField, useFields } from '../../ui/fields.tsx'
+import { Box, FileField, listChoices, useFields } from '../../ui/fields.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 
@@ -67,7 +66,6 @@ export function UploadPanel() {
                 label="Column of the reference"
                 description="Optional; id when left out"
                 maxLength={200}
-                autoComplete="off"
                 {...bind('id_field')}
               />
               <NativeSelect label="Results as" data={RESULTS} {...bind('results')} />

@@ -4,7 +4,7 @@ import { useDefinitions, usePerformance } from '../../api/performance.ts'
 import type { Schemas } from '../../api/types.ts'
 import { featureNames } from '../../ui/card.ts'
 import { counted, number, percent, power, whole } from '../../ui/figures.ts'
-import { Light, type LightKind } from '../../ui/light.tsx'
+import { Conclusion, type LightKind } from '../../ui/light.tsx'
 import { Failure, Loading } from '../../ui/states.tsx'
 import { writeDifference } from '../performance/verdicts.ts'
 import { SwapPicture } from './swap-picture.tsx'
@@ -41,12 +41,9 @@ export function ChallengerEvidence(props: { slug: string; challengerId: string; 
       {error && <Failure error={error} />}
       {!isKnown && !error && <Loading text="Comparing both on the same applicants …" />}
       {isKnown && (
-        <p className="conclusion">
-          <Light kind={light} isShort>
-            {word}
-          </Light>
-          <span>{conclude(name, found, definition?.label)}</span>
-        </p>
+        <Conclusion kind={light} word={word}>
+          {conclude(name, found, definition?.label)}
+        </Conclusion>
       )}
       {swap.data && swap.data.n > 0 && cutoff !== null && (
         <>

@@ -1,16 +1,19 @@
 import { useAnswer } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
-import type { Period } from '../../ui/complete-period.ts'
 import { percent, sampleSize, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { ScrollTable } from '../../ui/scroll-table.tsx'
 import { Loaded } from '../../ui/states.tsx'
+import { useAbout } from '../deployment/frame.tsx'
 
 /** Grades of the champion in rows, of the challenger in columns. */
-export function Migration(props: { slug: string; challengerId: string; period: Period }) {
-  const { slug, challengerId, period } = props
-  const query = { challenger_id: challengerId, ...period }
-  const asked = useAnswer('/v1/deployments/{slug}/migration', { path: { slug }, query })
+export function Migration({ challengerId }: { challengerId: string }) {
+  const { deployment, period } = useAbout()
+  const params = {
+    path: { slug: deployment.slug },
+    query: { challenger_id: challengerId, ...period },
+  }
+  const asked = useAnswer('/v1/deployments/{slug}/migration', params)
   return (
     <Panel title="Migration of grades">
       <Loaded of={asked}>

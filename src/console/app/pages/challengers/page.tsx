@@ -5,15 +5,14 @@ import { medianBand, useCutoffs, useSwapSet } from '../../api/decisions.ts'
 import { type Deployment, useModelNames } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
-import { listChoices } from '../../ui/choices.ts'
-import type { Period } from '../../ui/complete-period.ts'
 import { Facts } from '../../ui/facts.tsx'
+import { listChoices } from '../../ui/fields.tsx'
 import { counted, index, number, percent, readNumber, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
-import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
 import { ChallengerEvidence } from './evidence.tsx'
 import { Migration } from './migration.tsx'
 import { SwapPicture } from './swap-picture.tsx'
@@ -29,7 +28,7 @@ const STANDARD = '90'
 export default function ChallengersPage() {
   return (
     <DeploymentPage title="Champion and challengers" period={{ of: 'Swaps: ', standard: STANDARD }}>
-      {(about) => <Chosen {...about} />}
+      <Chosen />
     </DeploymentPage>
   )
 }
@@ -45,7 +44,8 @@ interface Choosable {
  * Active challengers, then those that scored in the period and have ended since: a promoted one is
  * the champion now, and its scores beside the former champion's stay.
  */
-function Chosen({ deployment, period }: AboutDeployment) {
+function Chosen() {
+  const { deployment, period } = useAbout()
   const { slug } = deployment
   const modelName = useModelNames()
   const [search, , bind] = useAddress()
@@ -89,8 +89,8 @@ function Chosen({ deployment, period }: AboutDeployment) {
                 modelId={chosen.modelId}
               />
             </Panel>
-            <Swaps deployment={deployment} period={period} chosen={chosen} />
-            <Migration slug={slug} challengerId={chosen.id} period={period} />
+            <Swaps chosen={chosen} />
+            <Migration challengerId={chosen.id} />
           </>
         )
       }}
@@ -111,8 +111,8 @@ function choosable(
   return [...found.values()]
 }
 
-function Swaps(props: { deployment: Deployment; period: Period; chosen: Choosable }) {
-  const { deployment, period, chosen } = props
+function Swaps({ chosen }: { chosen: Choosable }) {
+  const { deployment, period } = useAbout()
   const { slug } = deployment
   const name = useModelNames()(chosen.modelId)
   const [search, , bind] = useAddress()

@@ -1,16 +1,17 @@
 import { Button } from '@mantine/core'
 import { saveText } from '../../api/send.ts'
 import type { Schemas } from '../../api/types.ts'
-import type { Period } from '../../ui/complete-period.ts'
 import { writeCsv } from '../../ui/csv-text.ts'
 import { number, percent, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { periodWords } from '../../ui/period.tsx'
 import { DataTable } from '../../ui/table.tsx'
+import { useAbout } from '../deployment/frame.tsx'
 
 const HEAD = ['model_version', 'from', 'to', 'n', 'min', 'max', 'applicants', 'share', 'mean_pd']
 
-export function Bands({ found, period }: { found: Schemas['Cutoffs']; period: Period }) {
+export function Bands({ found }: { found: Schemas['Cutoffs'] }) {
+  const { period } = useAbout()
   const { bands, grades, model_version: version, from, to, n } = found
   const save = () => {
     const rows = bands.map((band) => [

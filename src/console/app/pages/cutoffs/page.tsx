@@ -9,13 +9,13 @@ import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
 import type { Period } from '../../ui/complete-period.ts'
+import { typed } from '../../ui/fields.tsx'
 import { number, percent, readNumber, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
 import { Empty, Loaded, Notice } from '../../ui/states.tsx'
-import { typed } from '../../ui/typed.ts'
 import { ChangeDialog } from '../deployment/change-dialog.tsx'
-import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
 import { Bands } from './bands.tsx'
 import { Comparison } from './comparison.tsx'
 import { type CurvePoint, calibrationFactor, cutoffFor, makeCurve } from './curve.ts'
@@ -28,7 +28,7 @@ const STANDARD = '90'
 export default function CutoffsPage() {
   return (
     <DeploymentPage title="Cut-off studio" period={{ of: 'Applicants: ', standard: STANDARD }}>
-      {(about) => <Studio {...about} />}
+      <Studio />
     </DeploymentPage>
   )
 }
@@ -47,7 +47,8 @@ function useCurve(slug: string, period: Period) {
   })
 }
 
-function Studio({ deployment, champion, period }: AboutDeployment) {
+function Studio() {
+  const { deployment, period } = useAbout()
   const { slug } = deployment
   const curve = useCurve(slug, period)
   const performance = usePerformance(slug, useDefinitions().data?.[0]?.id)
@@ -62,14 +63,8 @@ function Studio({ deployment, champion, period }: AboutDeployment) {
             <Empty title="No applicants in this period" hint="Choose a longer one." />
           ) : (
             <>
-              <Chosen
-                deployment={deployment}
-                grades={readGrades(champion.spec)}
-                found={found}
-                period={period}
-                performance={performance.data ?? null}
-              />
-              <Bands found={found} period={period} />
+              <Chosen found={found} performance={performance.data ?? null} />
+              <Bands found={found} />
             </>
           )
         }
@@ -83,15 +78,9 @@ function readGrades({ risk_grades: grades = [], scaling }: Schemas['ScorecardSpe
   return (scaling?.pdo ?? 1) > 0 ? grades : []
 }
 
-interface ChosenProps {
-  readonly deployment: AboutDeployment['deployment']
-  readonly grades: readonly Schemas['RiskGrade'][]
-  readonly found: Schemas['Cutoffs']
-  readonly period: Period
-  readonly performance: Schemas['Performance'] | null
-}
-
-function Chosen({ deployment, grades, found, period, performance }: ChosenProps) {
+function Chosen(props: { found: Schemas['Cutoffs']; performance: Schemas['Performance'] | null }) {
+  const { found, performance } = props
+  const { deployment, champion, period } = useAbout()
   const { role } = useUser()
   const [search, change] = useAddress()
   const [isAsking, setAsking] = useState(false)
@@ -132,7 +121,7 @@ function Chosen({ deployment, grades, found, period, performance }: ChosenProps)
               chosen={cutoffs.find(({ cutoff }) => cutoff === chosen)}
               present={cutoffs.find(({ cutoff }) => cutoff === present)}
               factor={factor}
-              grades={grades}
+              grades={readGrades(champion.spec)}
               shares={found.grades}
             />
           )}

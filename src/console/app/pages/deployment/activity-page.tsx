@@ -6,7 +6,7 @@ import { useSlug } from '../../api/deployments.ts'
 import { useMarks } from '../../api/history.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
-import { Chart } from '../../ui/chart/chart.tsx'
+import { Charts, countChart } from '../../ui/chart/chart.tsx'
 import { shortDay, when } from '../../ui/dates.ts'
 import { Facts, When } from '../../ui/facts.tsx'
 import { milliseconds, NONE, number, percent, whole } from '../../ui/figures.ts'
@@ -36,19 +36,15 @@ export default function ActivityPage() {
   const range = RANGES[name] ?? { label: '', hours: 1 }
   return (
     <DeploymentPage title="Activity" facts={[range.label]}>
-      {({ deployment }) => (
-        <>
-          <div className="filters">
-            <NativeSelect
-              label="Time range"
-              data={Object.entries(RANGES).map(([value, { label }]) => ({ value, label }))}
-              {...bind('range', STANDARD)}
-            />
-          </div>
-          <Scores hours={range.hours} />
-          <Models deployment={deployment} hours={range.hours} />
-        </>
-      )}
+      <div className="filters">
+        <NativeSelect
+          label="Time range"
+          data={Object.entries(RANGES).map(([value, { label }]) => ({ value, label }))}
+          {...bind('range', STANDARD)}
+        />
+      </div>
+      <Scores hours={range.hours} />
+      <Models hours={range.hours} />
     </DeploymentPage>
   )
 }
@@ -103,7 +99,7 @@ function Scores({ hours }: { hours: number }) {
         ) : (
           <>
             <Summary summary={stats.summary} />
-            <Curves series={series} fromMs={fromMs} toMs={toMs} slug={slug} />
+            <Curves series={series} fromMs={fromMs} toMs={toMs} />
             <Recent recent={stats.recent_scores} />
           </>
         )
@@ -130,17 +126,10 @@ function Summary({ summary }: { summary: Schemas['StatsSummary'] }) {
 }
 
 /** Steps without scores are gaps in a curve and empty bars. */
-function Curves({
-  series: { step, points },
-  fromMs,
-  toMs,
-  slug,
-}: {
-  series: Schemas['StatsSeries']
-  fromMs: number
-  toMs: number
-  slug: string
-}) {
+function Curves(props: Range & { series: Schemas['StatsSeries'] }) {
+  const { series, fromMs, toMs } = props
+  const { step, points } = series
+  const slug = useSlug()
   const byStart = new Map(points.map((point) => [Date.parse(point.starts_at), point]))
   const width = STEP_MS[step]
   const first = Math.floor(fromMs / width) * width
@@ -151,14 +140,6 @@ function Curves({
       return point === undefined ? null : value(point)
     })
   const marks = useMarks(slug, fromMs, toMs)
-  const shared = {
-    at,
-    atName: 'From',
-    formatAt: step === 'day' ? shortDay : when,
-    group: `activity ${slug}`,
-    height: 150,
-    marks,
-  }
   const [only] = points
   if (only !== undefined && points.length === 1) {
     return (
@@ -170,38 +151,37 @@ function Curves({
   }
   return (
     <Panel title={`By ${step}`}>
-      <UnreadChanges slug={slug} />
-      <div className="columns">
-        <Chart
-          {...shared}
-          title="Applicants"
-          series={[{ name: 'Applicants', values: read((one) => one.total_requests), kind: 'bars' }]}
-          format={whole}
-          from={0}
-        />
-        <Chart
-          {...shared}
-          title="Average score"
-          series={[{ name: 'Score', values: read((one) => one.avg_score) }]}
-          format={number}
-        />
-        <Chart
-          {...shared}
-          title="Average probability of default"
-          series={[{ name: 'PD', values: read((one) => one.avg_pd) }]}
-          format={percent}
-        />
-        <Chart
-          {...shared}
-          title="Latency"
-          series={[
-            { name: 'p50', values: read((one) => one.p50_latency_ms) },
-            { name: 'p95', values: read((one) => one.p95_latency_ms) },
-          ]}
-          format={milliseconds}
-          from={0}
-        />
-      </div>
+      <UnreadChanges />
+      <Charts
+        at={at}
+        atName="From"
+        formatAt={step === 'day' ? shortDay : when}
+        group={`activity ${slug}`}
+        height={150}
+        marks={marks}
+        charts={[
+          countChart(read((one) => one.total_requests)),
+          {
+            title: 'Average score',
+            series: [{ name: 'Score', values: read((one) => one.avg_score) }],
+            format: number,
+          },
+          {
+            title: 'Average probability of default',
+            series: [{ name: 'PD', values: read((one) => one.avg_pd) }],
+            format: percent,
+          },
+          {
+            title: 'Latency',
+            series: [
+              { name: 'p50', values: read((one) => one.p50_latency_ms) },
+              { name: 'p95', values: read((one) => one.p95_latency_ms) },
+            ],
+            format: milliseconds,
+            from: 0,
+          },
+        ]}
+      />
     </Panel>
   )
 }
@@ -213,7 +193,6 @@ function Recent({ recent }: { recent: readonly Schemas['RecentScore'][] }) {
       <DataTable
         caption="Newest answers"
         rows={recent}
-        rowKey={({ request_id: id, id: reference }) => `${id} ${reference}`}
         columns={[
           { head: 'When', cell: ({ scored_at: at }) => <When at={at} isExact /> },
           { head: 'Applicant', cell: ({ id }) => id ?? NONE },

@@ -9,10 +9,9 @@ import { renewAnswers } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Dialog, Form } from '../../ui/dialog.tsx'
 import { When } from '../../ui/facts.tsx'
-import { Box } from '../../ui/fields.tsx'
+import { Box, typed } from '../../ui/fields.tsx'
 import { withVersion } from '../../ui/names.ts'
 import { Loaded, Notice } from '../../ui/states.tsx'
-import { typed } from '../../ui/typed.ts'
 import { AuditRecords } from '../audit/trail.tsx'
 import { type Change, type Effect, type Inputs, makePlan } from './plan.ts'
 import { Subject } from './subject.tsx'
@@ -77,6 +76,15 @@ export function ChangeDialog(props: {
         )}
       </Form>
     </Dialog>
+  )
+}
+
+/** Says that a change was stored as a request. */
+export function StoredRequest() {
+  return (
+    <Notice kind="watch">
+      Nothing has changed yet: the change waits for another owner or admin.
+    </Notice>
   )
 }
 
@@ -186,7 +194,6 @@ function Fields({ change: { kind }, deployment, inputs, set }: FieldsProps) {
       label="Share in percent"
       description="1 to 50; all challengers together at most 50"
       inputMode="decimal"
-      autoComplete="off"
       {...typed(inputs.share, (text) => set({ share: text }))}
     />
   )
@@ -205,7 +212,6 @@ function Fields({ change: { kind }, deployment, inputs, set }: FieldsProps) {
         label="Cut-off"
         description="Empty: the deployment has none."
         inputMode="decimal"
-        autoComplete="off"
         {...typed(inputs.cutoff, (text) => set({ cutoff: text }))}
       />
     )

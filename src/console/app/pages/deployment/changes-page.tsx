@@ -1,3 +1,4 @@
+import { useSlug } from '../../api/deployments.ts'
 import { changeText, useHistory } from '../../api/history.ts'
 import { audits } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
@@ -13,28 +14,25 @@ import { WaitingChanges } from './waiting-changes.tsx'
 type Change = Schemas['HistoryChange']
 
 const COLUMNS: readonly Column<Change>[] = [
-  { id: 'at', head: 'When', when: ({ at }) => at },
+  { head: 'When', when: ({ at }) => at },
   { head: 'Change', cell: changeText, text: changeText },
   { head: 'Champion then', cell: ({ champion_version }) => champion_version ?? NONE },
 ]
 
 export default function ChangesPage() {
   const { role } = useUser()
+  const slug = useSlug()
   return (
     <DeploymentPage title="Changes">
-      {({ deployment }) => (
-        <>
-          <WaitingChanges deployment={deployment} />
-          <Made slug={deployment.slug} />
-          {audits(role) && <AuditTrail subject={deployment.slug} />}
-        </>
-      )}
+      <WaitingChanges />
+      <Made />
+      {audits(role) && <AuditTrail subject={slug} />}
     </DeploymentPage>
   )
 }
 
-function Made({ slug }: { slug: string }) {
-  const history = useHistory(slug)
+function Made() {
+  const history = useHistory(useSlug())
   return (
     <Panel title="History">
       <Loaded of={history} empty={<Empty title="No changes yet" />}>

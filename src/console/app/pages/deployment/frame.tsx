@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { createContext, type ReactNode, useContext } from 'react'
 import {
   type Deployment,
   useDeployment,
@@ -28,12 +28,21 @@ const TABS = [
   ['try', 'Try it'],
 ] as const
 
-export interface AboutDeployment {
+interface AboutDeployment {
   readonly deployment: Deployment
   readonly champion: Schemas['Model']
   readonly featureName: FeatureName
   /** The period that the address names, if the page has one. */
   readonly period: Period
+}
+
+const About = createContext<AboutDeployment | null>(null)
+
+/** The deployment that a page is about; only for what stands on a `DeploymentPage`. */
+export function useAbout(): AboutDeployment {
+  const about = useContext(About)
+  if (about === null) throw new TypeError('the page is about no deployment')
+  return about
 }
 
 /**
@@ -46,7 +55,7 @@ export function DeploymentPage(props: {
   period?: { readonly of: string; readonly standard: string }
   facts?: readonly ReactNode[]
   actions?: ReactNode
-  children: (about: AboutDeployment) => ReactNode
+  children: ReactNode
 }) {
   const { title, facts = [], actions, children } = props
   const [search] = useAddress()
@@ -58,15 +67,13 @@ export function DeploymentPage(props: {
   const error = deployment.error ?? champion.error
   const { name, champion_model: model, is_active: isActive } = deployment.data ?? {}
   const shown = [
-    ...(model
-      ? [
-          <span key="version">
-            Version <bdi>{model.version}</bdi>
-          </span>,
-        ]
-      : []),
-    ...(isActive === false ? ['Switched off: answers 404'] : []),
-    ...(props.period ? [props.period.of + periodWords(period)] : []),
+    model && (
+      <>
+        Version <bdi>{model.version}</bdi>
+      </>
+    ),
+    isActive === false && 'Switched off: answers 404',
+    props.period && props.period.of + periodWords(period),
     ...facts,
   ]
   return (
@@ -94,14 +101,20 @@ export function DeploymentPage(props: {
           retry={() => void Promise.all([deployment.refetch(), champion.refetch()])}
         />
       )}
-      {deployment.data && champion.data
-        ? children({
+      {deployment.data && champion.data ? (
+        <About
+          value={{
             deployment: deployment.data,
             champion: champion.data,
             featureName: featureNames(champion.data.spec),
             period,
-          })
-        : error === null && <Loading />}
+          }}
+        >
+          {children}
+        </About>
+      ) : (
+        error === null && <Loading />
+      )}
     </Page>
   )
 }

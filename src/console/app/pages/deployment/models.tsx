@@ -1,17 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { read } from '../../api/client.ts'
-import { type Deployment, useModelNames } from '../../api/deployments.ts'
+import { useModelNames } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
 import { milliseconds, number, percent, signed, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
+import { useAbout } from './frame.tsx'
 import { computeStart } from './range.ts'
 
 /** The models of a deployment side by side, and each challenger beside the champion. */
-export function Models({ deployment, hours }: { deployment: Deployment; hours: number }) {
-  const { slug, cache_version: version } = deployment
+export function Models({ hours }: { hours: number }) {
+  const { slug, cache_version: version } = useAbout().deployment
   const asked = useQuery({
     queryKey: ['/v1/deployments/{slug}/stats/models', slug, hours, version],
     queryFn: ({ signal }) => {

@@ -47,7 +47,7 @@ export function makePlan(deployment: Deployment, change: Change, inputs: Inputs)
   const isTooMuch = after !== null && total > SHARE_MAX && !after.shadow_mode
   const tooMuch = `The challengers would have ${pct(total)} together; the maximum is ${SHARE_MAX} %.`
   const fault = draft.fault ?? (isTooMuch ? tooMuch : null)
-  const effects = after === null ? [] : effectsBetween(deployment, after)
+  const effects = after === null ? [] : effectsBetween(described(deployment), described(after))
   return { ...draft, notes, effects, fault, request: fault === null ? request : null }
 }
 
@@ -79,44 +79,30 @@ function draftChange(deployment: Deployment, change: Change, inputs: Inputs): Dr
 
 function planAddition(deployment: Deployment, { model, share: text }: Inputs): Draft {
   const { share, fault } = readShare(text)
-  const draft = { title: 'Add a challenger', confirm: 'Add the challenger', fault }
-  if (model === null || share === null) return { ...draft, request: null, after: null }
-  const { id, name, version } = model
-  const added: Challenger = {
-    id: 'new',
-    model_id: id,
-    model_name: name,
-    model_version: version,
-    traffic_pct: share,
-    is_active: true,
-    added_at: '',
-  }
-  const body = { action: 'add_challenger', model_id: id, traffic_pct: share }
+  const words = { title: 'Add a challenger', confirm: 'Add the challenger', fault }
+  if (model === null || share === null) return { ...words, ...INCOMPLETE }
+  const { id, name: model_name, version: model_version } = model
+  const added = { model_id: id, model_name, model_version, traffic_pct: share }
   return {
-    ...draft,
-    request: trafficRequest(deployment, body),
-    after: { ...deployment, challengers: [...deployment.challengers, added] },
+    ...words,
+    ...planTraffic(deployment, { action: 'add_challenger', model_id: id, traffic_pct: share }, [
+      ...deployment.challengers,
+      { ...added, id: 'new', is_active: true, added_at: '' },
+    ]),
   }
 }
 
 function planShareChange(deployment: Deployment, challenger: Challenger, inputs: Inputs): Draft {
   const { id } = challenger
   const { share, fault } = readShare(inputs.share)
-  const draft = {
-    title: `Share of ${nameChallenger(challenger)}`,
-    confirm: 'Change the share',
-    fault,
-  }
-  if (share === null) return { ...draft, request: null, after: null }
+  const title = `Share of ${nameChallenger(challenger)}`
+  const words = { title, confirm: 'Change the share', fault }
+  if (share === null) return { ...words, ...INCOMPLETE }
   const challengers = deployment.challengers.map((one) =>
     one.id === id ? { ...one, traffic_pct: share } : one,
   )
   const body = { action: 'update_traffic', challenger_id: id, traffic_pct: share }
-  return {
-    ...draft,
-    request: trafficRequest(deployment, body),
-    after: { ...deployment, challengers },
-  }
+  return { ...words, ...planTraffic(deployment, body, challengers) }
 }
 
 function planRemoval(deployment: Deployment, challenger: Challenger): Draft {
@@ -125,8 +111,7 @@ function planRemoval(deployment: Deployment, challenger: Challenger): Draft {
   return {
     title: `Remove ${nameChallenger(challenger)}`,
     confirm: 'Remove the challenger',
-    request: trafficRequest(deployment, { action: 'remove_challenger', challenger_id: id }),
-    after: { ...deployment, challengers },
+    ...planTraffic(deployment, { action: 'remove_challenger', challenger_id: id }, challengers),
   }
 }
 
@@ -167,7 +152,7 @@ function planRollback(deployment: Deployment, inputs: Inputs): Draft {
   const draft = { title: 'Roll back', confirm: 'Roll back', notes }
   if (previous === undefined) {
     const fault = 'There was only one champion so far: there is nothing to roll back to.'
-    return { ...draft, fault, request: null, after: null }
+    return { ...draft, fault, ...INCOMPLETE }
   }
   const path = `${makePath(deployment)}/rollback`
   const body = { reason, ...(inputs.isEmergency && { emergency: true }) }
@@ -225,16 +210,10 @@ function planSwitch(deployment: Deployment, kind: keyof typeof SWITCHES): Draft 
   const isOn = !deployment[field]
   const [title, confirm, ...notes]: Words = isOn ? on : off
   const setting = { [field]: isOn }
-  return {
-    title,
-    confirm,
-    notes,
-    request:
-      kind === 'shadow'
-        ? trafficRequest(deployment, { action: 'toggle_shadow', ...setting })
-        : { method: 'PATCH', path: makePath(deployment), body: setting },
-    after: { ...deployment, ...setting },
-  }
+  const shadow = planTraffic(deployment, { action: 'toggle_shadow', ...setting })
+  const request = { method: 'PATCH', path: makePath(deployment), body: setting } as const
+  const after = { ...deployment, ...setting }
+  return { title, confirm, notes, request: kind === 'shadow' ? shadow.request : request, after }
 }
 
 function planCutoffChange(deployment: Deployment, { cutoff: text }: Inputs): Draft {
@@ -258,8 +237,12 @@ function makePath({ slug }: Deployment): string {
   return `/v1/deployments/${slug}`
 }
 
-function trafficRequest(deployment: Deployment, body: object): Plan['request'] {
-  return { method: 'PATCH', path: `${makePath(deployment)}/traffic`, body }
+/** While an input is missing or wrong. */
+const INCOMPLETE = { request: null, after: null } as const
+
+function planTraffic(deployment: Deployment, body: object, challengers = deployment.challengers) {
+  const request = { method: 'PATCH', path: `${makePath(deployment)}/traffic`, body } as const
+  return { request, after: { ...deployment, challengers } }
 }
 
 function withChampion(deployment: Deployment, champion: Deployment['champion_model']): Deployment {
@@ -280,23 +263,37 @@ function readShare(text: string): { share: number | null; fault: string | null }
     : { share: null, fault: `A share is a number from ${SHARE_MIN} to ${SHARE_MAX}.` }
 }
 
-/** The differences between two states, in the order in which the dialog lists them. */
-function effectsBetween(before: Deployment, after: Deployment): Effect[] {
-  const [was, willBe] = [described(before), described(after)]
+type Description = ReadonlyMap<string, string>
+
+/** The differences between two described states, in their order. */
+export function effectsBetween(was: Description, willBe: Description): Effect[] {
   return [...new Set([...was.keys(), ...willBe.keys()])]
     .map((what) => ({ what, before: was.get(what) ?? 'none', after: willBe.get(what) ?? 'none' }))
     .filter((effect) => effect.before !== effect.after)
 }
 
-function described(deployment: Deployment): Map<string, string> {
-  const { champion_model: champion, previous_champion_model: previous, cutoff } = deployment
-  const isShadow = deployment.shadow_mode
-  const features = deployment.strict_mode ? 'are rejected' : 'are scored by defaults'
-  return new Map([
-    ['Deployment', deployment.is_active ? 'answers' : 'answers 404'],
-    ['Missing or unknown features', features],
-    ['Changes', deployment.require_approval ? 'need approval' : 'are made at once'],
+type Settings = Pick<
+  Deployment,
+  'is_active' | 'strict_mode' | 'require_approval' | 'shadow_mode' | 'cutoff'
+>
+
+/** The settings that a deployment and a requested state have in common. */
+export function describeSettings(state: Settings): readonly (readonly [string, string])[] {
+  const { cutoff } = state
+  return [
+    ['Deployment', state.is_active ? 'answers' : 'answers 404'],
+    ['Missing or unknown features', state.strict_mode ? 'are rejected' : 'are scored by defaults'],
+    ['Changes', state.require_approval ? 'need approval' : 'are made at once'],
     ['Cut-off of the lender', cutoff === null ? 'none' : number(cutoff)],
+    ['Challengers', state.shadow_mode ? 'score silently' : 'answer for their shares'],
+  ]
+}
+
+function described(deployment: Deployment): Description {
+  const { champion_model: champion, previous_champion_model: previous } = deployment
+  const isShadow = deployment.shadow_mode
+  return new Map([
+    ...describeSettings(deployment),
     ['Champion', withVersion(champion.name, champion.version)],
     ['Champion answers', pct(championPct(deployment))],
     ...deployment.challengers.map((one) => {
@@ -304,7 +301,6 @@ function described(deployment: Deployment): Map<string, string> {
       const answers = isShadow ? `scores silently (${share} when live)` : `answers ${share}`
       return [`Challenger ${nameChallenger(one)}`, answers] as const
     }),
-    ['Challengers', isShadow ? 'score silently' : 'answer for their shares'],
     ['A rollback would lead to', previous ? withVersion(previous.name, previous.version) : 'none'],
   ])
 }

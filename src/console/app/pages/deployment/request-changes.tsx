@@ -2,6 +2,7 @@ import { useModelNames } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
 import { number, pct, whole } from '../../ui/figures.ts'
 import { plainName } from '../../ui/names.ts'
+import { describeSettings, effectsBetween } from './plan.ts'
 
 type ChangeRequest = Schemas['ChangeRequest']
 type State = Schemas['RequestedState']
@@ -12,16 +13,12 @@ export function changeTitle({ action }: ChangeRequest): string {
 
 export function Changes({ request: { before, after } }: { request: ChangeRequest }) {
   const modelName = useModelNames()
-  const [was, willBe] = [described(before, modelName), described(after, modelName)]
-  const changed = [...new Set([...was.keys(), ...willBe.keys()])].filter(
-    (what) => was.get(what) !== willBe.get(what),
-  )
+  const changed = effectsBetween(described(before, modelName), described(after, modelName))
   return (
     <ul>
-      {changed.map((what) => (
+      {changed.map(({ what, before: was, after: willBe }) => (
         <li key={what}>
-          <span className="muted">{what}</span> <del>{was.get(what) ?? 'none'}</del> →{' '}
-          <ins>{willBe.get(what) ?? 'none'}</ins>
+          <span className="muted">{what}</span> <del>{was}</del> → <ins>{willBe}</ins>
         </li>
       ))}
     </ul>
@@ -29,16 +26,12 @@ export function Changes({ request: { before, after } }: { request: ChangeRequest
 }
 
 function described(state: State, modelName: (id: string) => string): Map<string, string> {
-  const { alarm, reason_baseline: baseline, cutoff } = state
+  const { alarm, reason_baseline: baseline } = state
   return new Map([
     ['Name', state.name],
-    ['Deployment', state.is_active ? 'answers' : 'answers 404'],
+    ...describeSettings(state),
     ['Champion', modelName(state.champion_model_id)],
-    ['Challengers', state.shadow_mode ? 'score silently' : 'answer for their shares'],
-    ['Missing or unknown features', state.strict_mode ? 'rejected' : 'scored by defaults'],
-    ['Changes', state.require_approval ? 'need approval' : 'are made at once'],
     ['Emergency rollback', state.emergency_rollback ? 'does not wait' : 'waits'],
-    ['Cut-off of the lender', cutoff === null ? 'none' : number(cutoff)],
     ...(alarm ? [['Alarm', alarmText(alarm)] as const] : []),
     ...(baseline ? [['Baseline of reasons', baseline.baseline_id ?? 'none'] as const] : []),
     ...state.challengers.map(

@@ -1,12 +1,16 @@
 import { Button } from '@mantine/core'
+import { useState } from 'react'
 import { championPct, type Deployment } from '../../api/deployments.ts'
 import { ROOT } from '../../api/exchange.ts'
-import { Copy, RowButton, When } from '../../ui/facts.tsx'
+import { manages } from '../../api/roles.ts'
+import { useUser } from '../../api/state.ts'
+import { Copy, When } from '../../ui/facts.tsx'
 import { number, pct } from '../../ui/figures.ts'
-import { NameLink } from '../../ui/name-link.tsx'
 import { withVersion } from '../../ui/names.ts'
-import { Badge, Panel } from '../../ui/page.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { Badge, NameLink, Panel } from '../../ui/page.tsx'
+import { actions, type Column, DataTable } from '../../ui/table.tsx'
+import { ChangeDialog } from './change-dialog.tsx'
+import { useAbout } from './frame.tsx'
 import type { Change } from './plan.ts'
 
 interface Row {
@@ -18,12 +22,12 @@ interface Row {
   readonly changes: readonly { readonly text: string; readonly change: Change }[]
 }
 
-export function Traffic(props: {
-  deployment: Deployment
-  /** Begins a change; null for roles that may make none. */
-  ask: ((change: Change) => void) | null
-}) {
-  const { deployment, ask } = props
+/** The models of a deployment, and for roles that may make them, changes of who answers. */
+export function Traffic() {
+  const { deployment } = useAbout()
+  const { role } = useUser()
+  const [asked, setAsked] = useState<Change | null>(null)
+  const ask = manages(role) ? setAsked : null
   const { shadow_mode: isShadow, strict_mode: isStrict, cutoff } = deployment
   const columns: Column<Row>[] = [
     {
@@ -39,60 +43,56 @@ export function Traffic(props: {
     },
     { head: 'Answers', figure: ({ share }) => share },
     { head: 'Since', cell: ({ since }) => since && <When at={since} /> },
-  ]
-  const changing: Column<Row> = {
-    head: 'Change',
-    cell: ({ name, changes }) => (
-      <span className="row-actions">
-        {changes.map(({ text, change }) => (
-          <RowButton
-            key={text}
-            name={`${text}: ${name}`}
-            isDanger={change.kind === 'remove' || change.kind === 'rollback'}
-            onClick={() => ask?.(change)}
-          >
-            {text}
-          </RowButton>
-        ))}
-      </span>
+    ...actions<Row>(
+      'Change',
+      ask &&
+        (({ name, changes }) =>
+          changes.map(({ text, change }) => {
+            const isDanger = change.kind === 'remove' || change.kind === 'rollback'
+            return [text, `${text}: ${name}`, () => ask(change), isDanger && 'danger'] as const
+          })),
     ),
-  }
+  ]
   const endpoint = `${ROOT}v1/score/${deployment.slug}`
   return (
-    <Panel
-      title="Models and traffic"
-      actions={
-        <>
-          <Badge>{isShadow ? 'shadow mode' : 'live split'}</Badge>
-          {isStrict && <Badge>strict mode</Badge>}
-          {deployment.require_approval && <Badge>needs approval</Badge>}
-          <Badge>{cutoff === null ? 'no cut-off' : `cut-off ${number(cutoff)}`}</Badge>
-        </>
-      }
-    >
-      <DataTable
-        caption="Models of this deployment"
-        rows={makeRows(deployment)}
-        rowKey={({ id }) => id}
-        columns={ask === null ? columns : [...columns, changing]}
-      />
-      {ask !== null && (
-        <div className="row-actions">
-          <Button size="xs" onClick={() => ask({ kind: 'add' })}>
-            Add a challenger
-          </Button>
-          {settings(deployment).map(([text, change]) => (
-            <Button key={text} size="xs" variant="default" onClick={() => ask(change)}>
-              {text}
+    <>
+      <Panel
+        title="Models and traffic"
+        actions={
+          <>
+            <Badge>{isShadow ? 'shadow mode' : 'live split'}</Badge>
+            {isStrict && <Badge>strict mode</Badge>}
+            {deployment.require_approval && <Badge>needs approval</Badge>}
+            <Badge>{cutoff === null ? 'no cut-off' : `cut-off ${number(cutoff)}`}</Badge>
+          </>
+        }
+      >
+        <DataTable
+          caption="Models of this deployment"
+          rows={makeRows(deployment)}
+          columns={columns}
+        />
+        {ask !== null && (
+          <div className="row-actions">
+            <Button size="xs" onClick={() => ask({ kind: 'add' })}>
+              Add a challenger
             </Button>
-          ))}
-        </div>
+            {settings(deployment).map(([text, change]) => (
+              <Button key={text} size="xs" variant="default" onClick={() => ask(change)}>
+                {text}
+              </Button>
+            ))}
+          </div>
+        )}
+        <p>
+          <span className="muted">Scores at</span> <code>{endpoint}</code>{' '}
+          <Copy text={endpoint} label="Copy the address" />
+        </p>
+      </Panel>
+      {asked && (
+        <ChangeDialog deployment={deployment} change={asked} onClose={() => setAsked(null)} />
       )}
-      <p>
-        <span className="muted">Scores at</span> <code>{endpoint}</code>{' '}
-        <Copy text={endpoint} label="Copy the address" />
-      </p>
-    </Panel>
+    </>
   )
 }
 

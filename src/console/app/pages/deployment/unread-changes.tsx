@@ -1,10 +1,11 @@
 import { Button } from '@mantine/core'
+import { useSlug } from '../../api/deployments.ts'
 import { useHistory } from '../../api/history.ts'
 import { Notice } from '../../ui/states.tsx'
 
 /** Says that the changes could not be read, so that charts without marks are not taken for calm. */
-export function UnreadChanges({ slug }: { slug: string }) {
-  const history = useHistory(slug)
+export function UnreadChanges() {
+  const history = useHistory(useSlug())
   if (history.error === null) return null
   return (
     <Notice kind="watch">

@@ -6,13 +6,13 @@ import type { Schemas } from '../../api/types.ts'
 import { LISTED_BINS_MAX } from '../../contract.ts'
 import { useAddress } from '../../ui/address.ts'
 import { featureNames } from '../../ui/card.ts'
+import { typed } from '../../ui/fields.tsx'
 import { NONE, number, readNumber, signed, twoDecimals, whole } from '../../ui/figures.ts'
 import { LanguageChoice } from '../../ui/language-choice.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
 import { codeText, methodWords } from '../../ui/reason-words.ts'
 import { Empty, Loaded, Notice } from '../../ui/states.tsx'
-import { typed } from '../../ui/typed.ts'
 import { binWords } from './bins.tsx'
 import { LetterPanel } from './letter-panel.tsx'
 import { Waterfall } from './waterfall.tsx'
@@ -168,7 +168,6 @@ function Goal({ cutoff, choose }: { cutoff: string; choose: (text: string) => vo
         label="Score to reach"
         description="Empty: the cut-off of the baseline, or the next better grade"
         inputMode="decimal"
-        autoComplete="off"
         error={isWrong && 'Not a number'}
         {...typed(text, setText)}
       />

@@ -1,8 +1,8 @@
 import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { Copy } from '../../ui/facts.tsx'
+import { typed } from '../../ui/fields.tsx'
 import { Panel } from '../../ui/page.tsx'
-import { typed } from '../../ui/typed.ts'
 import {
   DECISIONS,
   type Decision,

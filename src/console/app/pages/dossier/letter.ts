@@ -1,4 +1,4 @@
-import { listChoices } from '../../ui/choices.ts'
+import { listChoices } from '../../ui/fields.tsx'
 
 /** Words of a letter in one language; braces hold what is put in. */
 interface Letter {

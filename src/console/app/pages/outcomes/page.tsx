@@ -4,11 +4,10 @@ import { useDefinitions } from '../../api/performance.ts'
 import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { RowButton } from '../../ui/facts.tsx'
 import { counted } from '../../ui/figures.ts'
-import { Page, Panel } from '../../ui/page.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { Page, Panel, TwoLines } from '../../ui/page.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { actions, type Column, ListTable } from '../../ui/table.tsx'
 import { DefinitionDialog } from './definition-dialog.tsx'
 import { ImportPanel } from './import-panel.tsx'
 
@@ -33,16 +32,12 @@ export default function OutcomesPage() {
         account is bad, and when its outcome is ripe.
       </p>
       <Panel title="Definitions">
-        <Loaded of={definitions} empty={none}>
-          {(found) => (
-            <DataTable
-              caption="Definitions of outcomes"
-              rows={found}
-              columns={makeColumns(mayDefine ? setAsked : null)}
-              rowKey={({ id }) => id}
-            />
-          )}
-        </Loaded>
+        <ListTable
+          caption="Definitions of outcomes"
+          of={definitions}
+          none={none}
+          columns={makeColumns(mayDefine ? setAsked : null)}
+        />
       </Panel>
       {mayDefine && <ImportPanel />}
       {asked !== null && (
@@ -59,40 +54,28 @@ export default function OutcomesPage() {
 function makeColumns(change: ((one: Definition) => void) | null): readonly Column<Definition>[] {
   return [
     {
-      id: 'label',
       head: 'Definition',
       cell: ({ id, label }) => (
-        <div className="names">
+        <TwoLines below={<code>{id}</code>}>
           <bdi>{label}</bdi>
-          <code className="small muted">{id}</code>
-        </div>
+        </TwoLines>
       ),
       value: ({ label }) => label.toLowerCase(),
     },
     { head: 'Bad is', cell: ({ bad_rule_text: rule }) => <bdi className="wrap">{rule}</bdi> },
     {
-      id: 'window',
       head: 'Within',
       cell: ({ window_months: months }) => `${counted(months, 'month')} of booking`,
       value: ({ window_months: months }) => months,
     },
     {
-      id: 'maturity',
       head: 'Ripe after',
       cell: ({ maturity_months: months }) => counted(months, 'month'),
       value: ({ maturity_months: months }) => months,
     },
-    ...(change === null
-      ? []
-      : [
-          {
-            head: 'Change',
-            cell: (one: Definition) => (
-              <RowButton name={`Change ${one.label}`} onClick={() => change(one)}>
-                Change
-              </RowButton>
-            ),
-          },
-        ]),
+    ...actions<Definition>(
+      'Change',
+      change && ((one) => [['Change', `Change ${one.label}`, () => change(one)]]),
+    ),
   ]
 }

@@ -4,8 +4,7 @@ import { Sparkline } from '../../ui/chart/sparkline.tsx'
 import { shortDay, when } from '../../ui/dates.ts'
 import { index, NONE, percent, whole } from '../../ui/figures.ts'
 import { ATTENTION_LIGHTS, Light } from '../../ui/light.tsx'
-import { NameLink } from '../../ui/name-link.tsx'
-import { Badge, EnvironmentBadge } from '../../ui/page.tsx'
+import { Badge, EnvironmentBadge, NameLink } from '../../ui/page.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { describeReasons } from './reasons.ts'
 
@@ -17,7 +16,6 @@ const MODERATE_PSI = 0.1
 
 export const COLUMNS: readonly Column<Deployment>[] = [
   {
-    id: 'deployment',
     head: 'Deployment',
     cell: (row) => <Names deployment={row} />,
     value: ({ name }) => name.toLowerCase(),
@@ -25,12 +23,11 @@ export const COLUMNS: readonly Column<Deployment>[] = [
       `${name} ${slug} ${model.name} ${model.version}`,
   },
   { head: 'What needs attention', cell: (row) => <Why deployment={row} />, text: describeReasons },
-  series('volume', 'Applicants', ({ volume }) => volume, whole, 'bars'),
-  series('psi', 'PSI', ({ psi }) => psi, index),
-  series('approval', 'Approvals', (week) => week.approval_rate, percent),
-  series('bads', 'Bad rate', (week) => week.bad_rate, percent),
+  series('Applicants', ({ volume }) => volume, whole, 'bars'),
+  series('PSI', ({ psi }) => psi, index, 'line', MODERATE_PSI),
+  series('Approvals', (week) => week.approval_rate, percent),
+  series('Bad rate', (week) => week.bad_rate, percent),
   {
-    id: 'changes',
     head: 'Changes',
     cell: (row) => <Changes deployment={row} />,
     value: ({ last_change }) => last_change?.at ?? null,
@@ -38,17 +35,16 @@ export const COLUMNS: readonly Column<Deployment>[] = [
 ]
 
 function series(
-  id: string,
   head: string,
   read: (week: Week) => number | null,
   format: (value: number | null) => string,
   kind: 'line' | 'bars' = 'line',
+  level?: number,
 ): Column<Deployment> {
   const newest = ({ weeks }: Deployment) => weeks.filter(isComplete).map(read).at(-1) ?? null
   const known = ({ weeks }: Deployment) =>
     weeks.filter((week) => isComplete(week) && read(week) !== null).at(-1)
   return {
-    id,
     head,
     value: newest,
     cell: (row) => {
@@ -62,7 +58,7 @@ function series(
           <Sparkline
             values={values}
             kind={kind}
-            level={id === 'psi' ? MODERATE_PSI : undefined}
+            level={level}
             label={`${head} of ${weeks} weeks; in the week of ${shortDay(last.from)}: ${text}`}
           />
           <span title={`Week of ${shortDay(last.from)}`}>{text}</span>

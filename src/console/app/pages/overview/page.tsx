@@ -6,8 +6,8 @@ import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
-import { listChoices } from '../../ui/choices.ts'
 import { monthName, period, when } from '../../ui/dates.ts'
+import { listChoices } from '../../ui/fields.tsx'
 import { counted, whole } from '../../ui/figures.ts'
 import { ATTENTION_LIGHTS, Light } from '../../ui/light.tsx'
 import { Page } from '../../ui/page.tsx'
@@ -102,7 +102,6 @@ function Portfolio({ rows, isWhole }: { rows: readonly Deployment[]; isWhole: bo
         caption="Deployments"
         rows={shown}
         columns={COLUMNS}
-        rowKey={({ id }) => id}
         search="Search"
         filters={
           <SegmentedControl

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { read } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
-import { Chart } from '../../ui/chart/chart.tsx'
+import { Charts } from '../../ui/chart/chart.tsx'
 import { monthName } from '../../ui/dates.ts'
 import { percent, power } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
@@ -43,42 +43,38 @@ function Curves({ slug, definition }: { slug: string; definition: Definition }) 
     <Loaded of={asked}>
       {(months) => {
         if (months.length === 0) return <Empty title={`No outcomes in the last ${MONTHS} months`} />
-        const shared = {
-          at: months.map(({ at }) => at),
-          atName: 'Month',
-          formatAt: monthName,
-          group: `months ${slug}`,
-        }
+        const read = (value: (found: Schemas['Performance']) => number | null) =>
+          months.map(({ found }) => value(found))
         return (
-          <div className="columns">
-            <Chart
-              {...shared}
-              title="Gini, with its interval"
-              format={power}
-              series={[
-                {
-                  name: 'Gini',
-                  values: months.map(({ found }) => found.gini),
-                  low: months.map(({ found }) => found.gini_low),
-                  high: months.map(({ found }) => found.gini_high),
-                },
-              ]}
-            />
-            <Chart
-              {...shared}
-              title="Expected and observed bad rate"
-              format={percent}
-              from={0}
-              series={[
-                { name: 'Observed', values: months.map(({ found }) => found.bad / found.n) },
-                {
-                  name: 'Expected',
-                  values: months.map(({ found }) => expectedRate(found)),
-                  kind: 'dashed',
-                },
-              ]}
-            />
-          </div>
+          <Charts
+            at={months.map(({ at }) => at)}
+            atName="Month"
+            formatAt={monthName}
+            group={`months ${slug}`}
+            charts={[
+              {
+                title: 'Gini, with its interval',
+                format: power,
+                series: [
+                  {
+                    name: 'Gini',
+                    values: read(({ gini }) => gini),
+                    low: read((found) => found.gini_low),
+                    high: read((found) => found.gini_high),
+                  },
+                ],
+              },
+              {
+                title: 'Expected and observed bad rate',
+                format: percent,
+                from: 0,
+                series: [
+                  { name: 'Observed', values: read(({ bad, n }) => bad / n) },
+                  { name: 'Expected', values: read(expectedRate), kind: 'dashed' },
+                ],
+              },
+            ]}
+          />
         )
       }}
     </Loaded>

@@ -1,5 +1,4 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { api } from '../../api/client.ts'
 import { useModelNames } from '../../api/deployments.ts'
@@ -9,13 +8,14 @@ import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { Facts } from '../../ui/facts.tsx'
+import { Act } from '../../ui/fields.tsx'
 import { counted, percent, power, readNumber, whole } from '../../ui/figures.ts'
 import { Light } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
-import { Empty, Failure, Loaded } from '../../ui/states.tsx'
+import { Empty, Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
-import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
 import { Calibration, Gains } from './calibration.tsx'
 import { Months } from './months.tsx'
 import { listAnswers, listPowers } from './verdicts.ts'
@@ -40,12 +40,12 @@ export default function PerformancePage() {
         </Button>
       }
     >
-      {(about) => <Defined {...about} />}
+      <Defined />
     </DeploymentPage>
   )
 }
 
-function Defined(about: AboutDeployment) {
+function Defined() {
   const definitions = useDefinitions()
   const none = (
     <Empty title="No outcomes yet">
@@ -56,32 +56,14 @@ function Defined(about: AboutDeployment) {
   )
   return (
     <Loaded of={definitions} empty={none}>
-      {(all) => <Report {...about} definitions={all} />}
+      {(all) => <Report definitions={all} />}
     </Loaded>
   )
 }
 
-/** Keeps the AUC at development with a model, so that nobody types it again. */
-function useKeptAuc(modelId: string, onKept: () => void) {
-  return useMutation({
-    mutationFn: (auc: number) => {
-      const params = { path: { id: modelId } }
-      return api.PUT('/v1/models/{id}/baseline', { params, body: { development_auc: auc } })
-    },
-    onSuccess: async () => {
-      await renewAnswers(['/v1/deployments/{slug}/performance'])
-      onKept()
-    },
-  })
-}
-
-function Report({
-  deployment: { slug },
-  champion,
-  featureName,
-  period,
-  definitions,
-}: AboutDeployment & { definitions: readonly Schemas['OutcomeDefinition'][] }) {
+function Report({ definitions }: { definitions: readonly Schemas['OutcomeDefinition'][] }) {
+  const { deployment, champion, period } = useAbout()
+  const { slug } = deployment
   const { role } = useUser()
   const [search, change, bind] = useAddress()
   const chosen = definitions.find(({ id }) => id === search['definition']) ?? definitions[0]
@@ -92,7 +74,12 @@ function Report({
     development_auc: isShare ? development : undefined,
   })
   const known = asked.data?.verdicts.power.development_auc ?? null
-  const keeping = useKeptAuc(champion.id, () => change({ development: undefined }))
+  const keep = async (auc: number) => {
+    const params = { path: { id: champion.id } }
+    await api.PUT('/v1/models/{id}/baseline', { params, body: { development_auc: auc } })
+    await renewAnswers(['/v1/deployments/{slug}/performance'])
+    change({ development: undefined })
+  }
   return (
     <>
       <div className="filters">
@@ -111,12 +98,9 @@ function Report({
           {...bind('development')}
         />
         {isShare && deploys(role) && (
-          <Button variant="default" onClick={() => keeping.mutate(development)}>
-            Keep it with the model
-          </Button>
+          <Act act={() => keep(development)}>Keep it with the model</Act>
         )}
       </div>
-      {keeping.error && <Failure error={keeping.error} />}
       {chosen && (
         <p className="muted">
           Bad: {chosen.bad_rule_text} (within {counted(chosen.window_months, 'month')}).
@@ -127,7 +111,7 @@ function Report({
           <>
             <Answers found={found} />
             <Calibration found={found} />
-            <WrongBins found={found} featureName={featureName} />
+            <WrongBins found={found} />
             <Gains found={found} />
             <Coverage found={found} />
           </>

@@ -1,17 +1,13 @@
 import type { Schemas } from '../../api/types.ts'
-import { cellText, type FeatureName } from '../../ui/card.ts'
+import { cellText } from '../../ui/card.ts'
 import { index, number, percent, signed, twoDecimals, whole } from '../../ui/figures.ts'
 import { Light } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { DataTable } from '../../ui/table.tsx'
+import { useAbout } from '../deployment/frame.tsx'
 import { between } from './verdicts.ts'
 
 type Performance = Schemas['Performance']
-
-interface Found {
-  readonly found: Performance
-  readonly featureName: FeatureName
-}
 
 type Bin = Schemas['BinPerformance'] & {
   readonly name: string
@@ -26,7 +22,8 @@ const STRIKING_Z = 2
  * Bins of which more or fewer were bad than the card says, after the level of all applicants is
  * taken away: a card that expects too few bads everywhere is wrong in no bin.
  */
-export function WrongBins({ found, featureName }: Found) {
+export function WrongBins({ found }: { found: Performance }) {
+  const { featureName } = useAbout()
   const bins = listBins(found)
     .toSorted((a, b) => Math.abs(b.beyond) - Math.abs(a.beyond))
     .slice(0, SHOWN_MAX)
@@ -64,7 +61,7 @@ export function WrongBins({ found, featureName }: Found) {
           },
         ]}
       />
-      <Inversions found={found} featureName={featureName} />
+      <Inversions found={found} />
     </Panel>
   )
 }
@@ -83,7 +80,8 @@ function listBins({ features }: Performance): readonly Bin[] {
 }
 
 /** Points that reward applicants of whom more were bad. */
-function Inversions({ found, featureName }: Found) {
+function Inversions({ found }: { found: Performance }) {
+  const { featureName } = useAbout()
   const rows = found.features.flatMap(({ name, order }) =>
     order.inversions.map((inversion) => ({ name, ...inversion })),
   )

@@ -5,12 +5,11 @@ import { audits, manages } from '../../api/roles.ts'
 import { readFile, saveFile, saveText } from '../../api/send.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { listChoices } from '../../ui/choices.ts'
 import { whenExactly } from '../../ui/dates.ts'
 import { DeploymentSelect } from '../../ui/deployment-select.tsx'
 import { Form } from '../../ui/dialog.tsx'
 import { Copy, Facts } from '../../ui/facts.tsx'
-import { Download, useFields } from '../../ui/fields.tsx'
+import { Download, listChoices, useFields } from '../../ui/fields.tsx'
 import { counted, whole } from '../../ui/figures.ts'
 import { Page, Panel } from '../../ui/page.tsx'
 import { endOfDay } from '../../ui/period.tsx'
@@ -159,8 +158,8 @@ function Erasure() {
         changes={['/v1/scores', '/v1/audit-log']}
       >
         <div className="fields">
-          <TextInput label="Reference" required autoComplete="off" {...bind('reference')} />
-          <TextInput label="The reference again" required autoComplete="off" {...bind('again')} />
+          <TextInput label="Reference" required {...bind('reference')} />
+          <TextInput label="The reference again" required {...bind('again')} />
         </div>
         {done && (
           <Notice kind="good">

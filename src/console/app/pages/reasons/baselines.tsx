@@ -12,8 +12,9 @@ import { number, readNumber, whole } from '../../ui/figures.ts'
 import { Badge, Panel } from '../../ui/page.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
 import { isObject, methodName } from '../../ui/reason-words.ts'
-import { Empty, Failure, Loaded, Notice } from '../../ui/states.tsx'
-import { isChangeRequest } from '../deployment/change-dialog.tsx'
+import { Empty, Failure, Loaded } from '../../ui/states.tsx'
+import { isChangeRequest, StoredRequest } from '../deployment/change-dialog.tsx'
+import { useAbout } from '../deployment/frame.tsx'
 
 type Baseline = Schemas['ListedReasonBaseline']
 type Method = 'mean_all' | 'mean_at_cutoff'
@@ -22,15 +23,12 @@ const PATH = '/v1/deployments/{slug}/reason-baselines'
 /** The newest baselines of a deployment; older ones are in the API. */
 const LISTED_MAX = 50
 
-interface BaselinesProps {
-  readonly slug: string
-  readonly champion: Schemas['Model']
-}
-
 /**
  * Shows what reasons are measured against: the baselines of a deployment, and which is in force.
  */
-export function Baselines({ slug, champion }: BaselinesProps) {
+export function Baselines() {
+  const { deployment, champion } = useAbout()
+  const { slug } = deployment
   const mayChange = deploys(useUser().role)
   const [isMaking, setMaking] = useState(false)
   const listed = useAnswer(PATH, { path: { slug }, query: { limit: LISTED_MAX } })
@@ -74,11 +72,7 @@ export function Baselines({ slug, champion }: BaselinesProps) {
         )
       }
     >
-      {isChangeRequest(putting.data) && (
-        <Notice kind="watch">
-          Nothing has changed yet: the change waits for another owner or admin.
-        </Notice>
-      )}
+      {isChangeRequest(putting.data) && <StoredRequest />}
       {putting.error && <Failure error={putting.error} />}
       <Loaded of={listed}>
         {({ reason_baselines: all }) =>
@@ -107,14 +101,7 @@ export function Baselines({ slug, champion }: BaselinesProps) {
           )
         }
       </Loaded>
-      {isMaking && (
-        <MakeDialog
-          slug={slug}
-          champion={champion}
-          method={method}
-          onClose={() => setMaking(false)}
-        />
-      )}
+      {isMaking && <MakeDialog method={method} onClose={() => setMaking(false)} />}
     </Panel>
   )
 }
@@ -123,12 +110,8 @@ function cutoffText({ cutoff, band_points: points }: Baseline): string {
   return cutoff === null ? '' : ` (cut-off ${number(cutoff)}, ${number(points)} points)`
 }
 
-interface MakeDialogProps extends BaselinesProps {
-  readonly method: Method
-  readonly onClose: () => void
-}
-
-function MakeDialog({ slug, champion, method, onClose }: MakeDialogProps) {
+function MakeDialog({ method, onClose }: { method: Method; onClose: () => void }) {
+  const { deployment, champion } = useAbout()
   const start = { cutoff: '', band_points: '', from: '', to: '', min_population: '' }
   const { fields, bind } = useFields(start)
   const figure = (name: keyof typeof start) => {
@@ -146,7 +129,7 @@ function MakeDialog({ slug, champion, method, onClose }: MakeDialogProps) {
       ...at('to'),
       ...figure('min_population'),
     }
-    return readData(api.POST(PATH, { params: { path: { slug } }, body }))
+    return readData(api.POST(PATH, { params: { path: { slug: deployment.slug } }, body }))
   }
   const isAtCutoff = method === 'mean_at_cutoff'
   return (

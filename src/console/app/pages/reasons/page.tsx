@@ -8,9 +8,9 @@ import { withVersion } from '../../ui/names.ts'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
-import { hasReasons, isObject, readTexts } from '../../ui/reason-words.ts'
+import { codeText, hasReasons } from '../../ui/reason-words.ts'
 import { Empty, Loaded } from '../../ui/states.tsx'
-import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
 import { Baselines } from './baselines.tsx'
 
 const STANDARD = '90'
@@ -18,35 +18,37 @@ const STANDARD = '90'
 export default function ReasonsPage() {
   return (
     <DeploymentPage title="Reasons" period={{ of: '', standard: STANDARD }}>
-      {(about) =>
-        hasReasons(about.champion.spec) ? (
-          <>
-            <Counts {...about} />
-            <Baselines slug={about.deployment.slug} champion={about.champion} />
-          </>
-        ) : (
-          <Empty title="The champion gives no reasons">
-            <p>
-              The card <Link to={`/models/${about.champion.id}` as string}>has no reasons</Link>.
-            </p>
-          </Empty>
-        )
-      }
+      <Reasons />
     </DeploymentPage>
   )
 }
 
-function Counts({ deployment: { slug }, champion, period }: AboutDeployment) {
-  const [search] = useAddress()
-  const params = { path: { slug }, query: period }
-  const asked = useAnswer('/v1/deployments/{slug}/reason-counts', params)
-  const language = search['lang'] ?? 'en'
-  // A count reads the log, so another language takes its texts from the card.
-  const codes = champion.spec['reason_codes']
-  const readText = (code: string) => {
-    const texts = isObject(codes) && Object.hasOwn(codes, code) ? readTexts(codes[code]) : {}
-    return texts[language] ?? texts['en'] ?? Object.values(texts)[0] ?? code
+function Reasons() {
+  const { champion } = useAbout()
+  if (hasReasons(champion.spec)) {
+    return (
+      <>
+        <Counts />
+        <Baselines />
+      </>
+    )
   }
+  return (
+    <Empty title="The champion gives no reasons">
+      <p>
+        The card <Link to={`/models/${champion.id}` as string}>has no reasons</Link>.
+      </p>
+    </Empty>
+  )
+}
+
+function Counts() {
+  const { deployment, champion, period } = useAbout()
+  const [{ lang = 'en' }] = useAddress()
+  const params = { path: { slug: deployment.slug }, query: period }
+  const asked = useAnswer('/v1/deployments/{slug}/reason-counts', params)
+  // A count reads the log, so another language takes its texts from the card.
+  const readText = (code: string) => codeText(champion.spec, code, lang)
   return (
     <>
       <div className="filters">

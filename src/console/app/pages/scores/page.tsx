@@ -9,14 +9,13 @@ import type { Schemas } from '../../api/types.ts'
 import { type Search, useAddress } from '../../ui/address.ts'
 import { DeploymentSelect } from '../../ui/deployment-select.tsx'
 import { When } from '../../ui/facts.tsx'
+import { typed } from '../../ui/fields.tsx'
 import { NONE, number, percent } from '../../ui/figures.ts'
-import { NameLink } from '../../ui/name-link.tsx'
-import { EnvironmentBadge, Page } from '../../ui/page.tsx'
+import { EnvironmentBadge, NameLink, Page, TwoLines } from '../../ui/page.tsx'
 import { Pages, usePages } from '../../ui/pages.tsx'
 import { Days, readDays } from '../../ui/period.tsx'
 import { Empty } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
-import { typed } from '../../ui/typed.ts'
+import { type Column, DataTable, sorted } from '../../ui/table.tsx'
 
 type Score = Schemas['FoundScore']
 
@@ -71,7 +70,6 @@ function Finder({ wanted, search }: { wanted: string; search: Search }) {
           type="search"
           label="Request id, or any part of a reference"
           className="wide-field"
-          autoComplete="off"
           required
           {...typed(text, setText)}
         />
@@ -142,24 +140,20 @@ function Found(props: Sought & { match: 'whole' | 'part'; children: ReactNode })
 function makeColumns(byId: ReturnType<typeof useDeploymentById>): readonly Column<Score>[] {
   return [
     {
-      id: 'reference',
       head: 'Reference',
       cell: ({ reference, request_id: request, record_index: record }) => (
-        <div className="names">
+        <TwoLines below={<code>{request}</code>}>
           <NameLink to={`/scores/${request}/${record}`} name={reference} />
-          <code className="small muted">{request}</code>
-        </div>
+        </TwoLines>
       ),
       value: ({ reference }) => reference,
     },
     {
-      id: 'at',
       head: 'When',
       cell: ({ scored_at: at }) => <When at={at} isExact />,
       value: ({ scored_at: at }) => at,
     },
     {
-      id: 'deployment',
       head: 'Deployment',
       cell: ({ deployment_id: id, model_version: version }) => {
         const deployment = byId(id)
@@ -177,13 +171,8 @@ function makeColumns(byId: ReturnType<typeof useDeploymentById>): readonly Colum
       },
       value: ({ deployment_id: id }) => byId(id)?.name ?? id,
     },
-    {
-      id: 'score',
-      head: 'Score',
-      figure: ({ score }) => number(score),
-      value: ({ score }) => score,
-    },
+    sorted('Score', ({ score }) => score, number),
     { head: 'Grade', cell: ({ risk_grade: grade }) => grade ?? NONE },
-    { id: 'pd', head: 'PD', figure: ({ pd }) => percent(pd), value: ({ pd }) => pd },
+    sorted('PD', ({ pd }) => pd, percent),
   ]
 }

@@ -5,7 +5,6 @@ import { useNames } from '../../api/names.ts'
 import { audits, manages, ROLE_NAMES, rolesBelow } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Role, Schemas } from '../../api/types.ts'
-import { RowActions } from '../../ui/facts.tsx'
 import { useFields } from '../../ui/fields.tsx'
 import { Page, Refused } from '../../ui/page.tsx'
 import {
@@ -17,8 +16,8 @@ import {
   RotateDialog,
   SecretDialog,
 } from '../../ui/secret.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { actions, type Column, ListTable } from '../../ui/table.tsx'
 
 type Account = Schemas['ListedServiceAccount']
 type Request = 'create' | { readonly kind: 'rotate' | 'revoke'; readonly account: Account }
@@ -38,7 +37,7 @@ export default function ServiceAccountsPage() {
   if (!audits(role)) {
     return <Refused page="Service accounts" title="Your role can’t see service accounts" />
   }
-  const actions = manages(role) && (
+  const create = manages(role) && (
     <Button onClick={() => setRequest('create')}>Create a service account</Button>
   )
   const none = (
@@ -48,22 +47,18 @@ export default function ServiceAccountsPage() {
     />
   )
   return (
-    <Page title="Service accounts" actions={actions}>
+    <Page title="Service accounts" actions={create}>
       <p className="lead">
         A pipeline or notebook manages with a token of its own, and without a person’s password. It
         stays when its maker leaves.
       </p>
-      <Loaded of={accounts} empty={none}>
-        {(found) => (
-          <DataTable
-            caption="Service accounts"
-            rows={found}
-            columns={makeColumns((id) => names.get(id) ?? id, manages(role) ? setRequest : null)}
-            rowKey={({ id }) => id}
-            search="Search"
-          />
-        )}
-      </Loaded>
+      <ListTable
+        caption="Service accounts"
+        of={accounts}
+        none={none}
+        columns={makeColumns((id) => names.get(id) ?? id, manages(role) ? setRequest : null)}
+        search="Search"
+      />
       {request === 'create' && <CreateDialog onClose={() => setRequest(null)} />}
       {request !== null && request !== 'create' && (
         <Requested {...request} onClose={() => setRequest(null)} />
@@ -107,30 +102,21 @@ function makeColumns(
 ): readonly Column<Account>[] {
   return [
     {
-      id: 'name',
       head: 'Name',
       cell: (account) => <CredentialName {...account} />,
       value: ({ name }) => name.toLowerCase(),
       text: ({ name, prefix, role }) => `${name} ${prefix} ${ROLE_NAMES[role]}`,
     },
-    { id: 'role', head: 'Role', value: ({ role }) => ROLE_NAMES[role] },
+    { head: 'Role', value: ({ role }) => ROLE_NAMES[role] },
     ...listTimes<Account>(maker),
-    ...(ask === null
-      ? []
-      : [
-          {
-            head: 'Change',
-            cell: (account: Account) => (
-              <RowActions
-                name={account.name}
-                actions={[
-                  ['Rotate', () => ask({ kind: 'rotate', account })],
-                  ['Revoke', () => ask({ kind: 'revoke', account }), 'danger'],
-                ]}
-              />
-            ),
-          },
+    ...actions<Account>(
+      'Change',
+      ask &&
+        ((account) => [
+          ['Rotate', `Rotate ${account.name}`, () => ask({ kind: 'rotate', account })],
+          ['Revoke', `Revoke ${account.name}`, () => ask({ kind: 'revoke', account }), 'danger'],
         ]),
+    ),
   ]
 }
 
@@ -157,7 +143,6 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
         description="For example the pipeline that uses it"
         required
         maxLength={255}
-        autoComplete="off"
         {...bind('name')}
       />
       <NativeSelect

@@ -4,8 +4,8 @@ import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { type SignInMethods, signIn, signInMethods, startSignOn } from '../../api/session.ts'
 import { useSessionOver } from '../../api/state.ts'
 import { Dialog } from '../../ui/dialog.tsx'
+import { Act, typed } from '../../ui/fields.tsx'
 import { Failure, Loaded } from '../../ui/states.tsx'
-import { typed } from '../../ui/typed.ts'
 import { signOnFaultText } from './faults.ts'
 
 export function SignIn() {
@@ -79,17 +79,11 @@ function takeFault(): string | null {
 
 function SignOn() {
   const isOver = useSessionOver()
-  const starting = useMutation({ mutationFn: startSignOn })
   return (
     <>
-      {starting.error && <Failure error={starting.error} />}
-      <Button
-        fullWidth
-        aria-disabled={starting.isPending}
-        onClick={() => starting.isPending || starting.mutate()}
-      >
+      <Act fullWidth variant="filled" act={startSignOn}>
         Sign in with your organisation
-      </Button>
+      </Act>
       {isOver && <p className="hint">It opens in another tab. Come back to this one then.</p>}
     </>
   )

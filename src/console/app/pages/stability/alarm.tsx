@@ -8,18 +8,19 @@ import type { Schemas } from '../../api/types.ts'
 import type { FeatureName } from '../../ui/card.ts'
 import { Form } from '../../ui/dialog.tsx'
 import { When } from '../../ui/facts.tsx'
+import { typed } from '../../ui/fields.tsx'
 import { index, percent, readNumber, sampleSize, whole } from '../../ui/figures.ts'
 import { Light, VerdictLight } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Notice } from '../../ui/states.tsx'
-import { typed } from '../../ui/typed.ts'
-import { isChangeRequest } from '../deployment/change-dialog.tsx'
+import { isChangeRequest, StoredRequest } from '../deployment/change-dialog.tsx'
+import { useAbout } from '../deployment/frame.tsx'
 
 type Alarm = Schemas['Alarm']
 
 /** Shows what the hourly evaluation found, and its levels, which deployers may set. */
-export function AlarmPanel(props: { slug: string; alarm: Alarm; featureName: FeatureName }) {
-  const { slug, alarm, featureName } = props
+export function AlarmPanel({ alarm }: { alarm: Alarm }) {
+  const { featureName } = useAbout()
   const { role } = useUser()
   const { n, days, evaluated_at: at, changed_at: since } = alarm
   return (
@@ -35,7 +36,7 @@ export function AlarmPanel(props: { slug: string; alarm: Alarm; featureName: Fea
       {deploys(role) ? (
         <details>
           <summary>Levels</summary>
-          <Levels slug={slug} alarm={alarm} />
+          <Levels alarm={alarm} />
         </details>
       ) : (
         <p className="muted small">
@@ -73,7 +74,8 @@ const FIELDS = [
   { name: 'days', label: 'Days', hint: 'The period ends now' },
 ] as const
 
-function Levels({ slug, alarm }: { slug: string; alarm: Alarm }) {
+function Levels({ alarm }: { alarm: Alarm }) {
+  const { slug } = useAbout().deployment
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>(() =>
     Object.fromEntries(FIELDS.map(({ name }) => [name, String(alarm[name])])),
   )
@@ -112,11 +114,7 @@ function Levels({ slug, alarm }: { slug: string; alarm: Alarm }) {
         )}
       </div>
       {said === 'saved' && <Notice kind="good">Saved. The next evaluation uses the levels.</Notice>}
-      {said === 'waits' && (
-        <Notice kind="watch">
-          Nothing has changed yet: the change waits for another owner or admin.
-        </Notice>
-      )}
+      {said === 'waits' && <StoredRequest />}
     </Form>
   )
 }

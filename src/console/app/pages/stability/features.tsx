@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/types.ts'
-import { cellText, type FeatureName } from '../../ui/card.ts'
+import { cellText } from '../../ui/card.ts'
 import { shortDay } from '../../ui/dates.ts'
 import {
   index,
@@ -12,33 +12,30 @@ import {
   whole,
 } from '../../ui/figures.ts'
 import { VerdictLight } from '../../ui/light.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { type Column, DataTable, sorted } from '../../ui/table.tsx'
+import { useAbout } from '../deployment/frame.tsx'
 import { byIndex, featureSince, isShift, unusualShare } from './conclusion.ts'
 
 type Feature = Schemas['FeatureStability']
 type Cell = Schemas['StabilityCell']
 
+const signedPoints = (points: number | null) => signed(points, twoDecimals)
+
 /** The features of a period, most moved first; each opens its bins in place. */
 export function Features(props: {
   stability: Schemas['Stability']
   points: readonly Schemas['StabilityPoint'][]
-  featureName: FeatureName
 }) {
-  const { stability, points, featureName } = props
+  const { stability, points } = props
+  const { featureName } = useAbout()
   const columns: Column<Feature>[] = [
     {
-      id: 'name',
       head: 'Feature',
       value: ({ name }) => featureName(name),
       text: ({ name }) => `${featureName(name)} ${name}`,
     },
     { head: 'Verdict', cell: ({ verdict }) => <VerdictLight verdict={verdict} /> },
-    {
-      id: 'psi',
-      head: 'PSI',
-      figure: ({ csi_psi }) => index(csi_psi),
-      value: ({ csi_psi }) => csi_psi,
-    },
+    sorted('PSI', ({ csi_psi }) => csi_psi, index),
     { head: 'By chance up to', figure: ({ cv_95 }) => index(cv_95) },
     {
       head: 'Since',
@@ -47,18 +44,8 @@ export function Features(props: {
         return since === null ? NONE : <span className="one-line">{shortDay(since)}</span>
       },
     },
-    {
-      id: 'points',
-      head: 'Points moved',
-      figure: ({ csi_points }) => signed(csi_points, twoDecimals),
-      value: ({ csi_points }) => csi_points,
-    },
-    {
-      id: 'unusual',
-      head: 'Missing or in no bin',
-      figure: (feature) => percent(unusualShare(feature)),
-      value: unusualShare,
-    },
+    sorted('Points moved', ({ csi_points }) => csi_points, signedPoints),
+    sorted('Missing or in no bin', unusualShare, percent),
   ]
   return (
     <DataTable
@@ -66,12 +53,13 @@ export function Features(props: {
       rows={stability.features.toSorted(byIndex)}
       columns={columns}
       rowKey={({ name }) => name}
-      detail={(feature) => <Cells feature={feature} featureName={featureName} />}
+      detail={(feature) => <Cells feature={feature} />}
     />
   )
 }
 
-function Cells({ feature, featureName }: { feature: Feature; featureName: FeatureName }) {
+function Cells({ feature }: { feature: Feature }) {
+  const { featureName } = useAbout()
   const columns: Column<Cell>[] = [
     { head: 'Values', cell: cellText },
     { head: 'Points', figure: ({ points }) => number(points) },

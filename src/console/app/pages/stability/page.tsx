@@ -4,8 +4,7 @@ import { useMarks } from '../../api/history.ts'
 import { type Interval, useAlarm, useStability, useStabilitySeries } from '../../api/stability.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
-import type { FeatureName } from '../../ui/card.ts'
-import { Chart } from '../../ui/chart/chart.tsx'
+import { Chart, Charts, countChart } from '../../ui/chart/chart.tsx'
 import { shortDay } from '../../ui/dates.ts'
 import { Facts } from '../../ui/facts.tsx'
 import { index, number, percent, twoDecimals, whole } from '../../ui/figures.ts'
@@ -13,7 +12,7 @@ import { VerdictLight } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
 import { Empty, Failure, Loaded, Loading } from '../../ui/states.tsx'
-import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
 import { UnreadChanges } from '../deployment/unread-changes.tsx'
 import { AlarmPanel } from './alarm.tsx'
 import { byIndex, conclude, worstVerdict } from './conclusion.ts'
@@ -33,12 +32,14 @@ const INTERVALS = {
 export default function StabilityPage() {
   return (
     <DeploymentPage title="Stability" period={{ of: 'Period: ', standard: STANDARD }}>
-      {(about) => <Report {...about} />}
+      <Report />
     </DeploymentPage>
   )
 }
 
-function Report({ deployment: { slug }, featureName, period }: AboutDeployment) {
+function Report() {
+  const { deployment, period } = useAbout()
+  const { slug } = deployment
   const [search, , bind] = useAddress()
   const interval = readInterval(search['by'])
   const from = useMemo(() => startOfDay(Date.now() - INTERVALS[interval].days * DAY_MS), [interval])
@@ -65,9 +66,9 @@ function Report({ deployment: { slug }, featureName, period }: AboutDeployment) 
               <Empty title="No applicants in this period" hint="Choose a longer one." />
             ) : (
               <>
-                <Conclusion stability={found} points={points} featureName={featureName} />
+                <Conclusion stability={found} points={points} />
                 <Panel title="Features">
-                  <Features stability={found} points={points} featureName={featureName} />
+                  <Features stability={found} points={points} />
                 </Panel>
               </>
             )
@@ -78,11 +79,11 @@ function Report({ deployment: { slug }, featureName, period }: AboutDeployment) 
       )}
       {series.error && <Failure error={series.error} />}
       {series.isLoading && stability.data && <Loading text="Reading the weeks before …" />}
-      {series.data && <OverTime slug={slug} series={series.data} featureName={featureName} />}
+      {series.data && <OverTime series={series.data} />}
       {stability.data && stability.data.score.bands.length > 0 && (
         <Distribution stability={stability.data} />
       )}
-      {alarm.data && <AlarmPanel slug={slug} alarm={alarm.data} featureName={featureName} />}
+      {alarm.data && <AlarmPanel alarm={alarm.data} />}
     </>
   )
 }
@@ -95,13 +96,9 @@ function startOfDay(ms: number): string {
   return new Date(Math.floor(ms / DAY_MS) * DAY_MS).toISOString()
 }
 
-interface Found {
-  readonly stability: Stability
-  readonly points: Series['points']
-  readonly featureName: FeatureName
-}
-
-function Conclusion({ stability, points, featureName }: Found) {
+function Conclusion(props: { stability: Stability; points: Series['points'] }) {
+  const { stability, points } = props
+  const { featureName } = useAbout()
   const { score, baseline, n } = stability
   return (
     <Panel>
@@ -123,28 +120,40 @@ function Conclusion({ stability, points, featureName }: Found) {
   )
 }
 
+type Judged = Pick<Schemas['FeatureStability'], 'csi_psi' | 'cv_95' | 'verdict'>
+
 /** PSI of the score and of one feature, and the mean score, under one crosshair. */
-function OverTime(props: { slug: string; series: Series; featureName: FeatureName }) {
-  const { slug, series, featureName } = props
+function OverTime({ series }: { series: Series }) {
+  const { deployment, featureName } = useAbout()
+  const { slug } = deployment
   const [search, , bind] = useAddress()
   const { points, watch, act } = series
   const at = points.map(({ from }) => Date.parse(from))
   const marks = useMarks(slug, at[0] ?? 0, at.at(-1) ?? 0)
   const names = points[0]?.features.map(({ name }) => name) ?? []
   const feature = names.find((name) => name === search['feature']) ?? mostMoved(points) ?? names[0]
-  const own = points.map(({ features }) => features.find(({ name }) => name === feature))
-  const shared = {
-    at,
-    atName: 'From',
-    formatAt: shortDay,
-    group: `stability ${slug}`,
-    marks,
-    height: 170,
-  }
   const levels = [
     { at: watch, name: 'moderate' },
     { at: act, name: 'major' },
   ]
+  const psiChart = (title: string, found: readonly (Judged | undefined)[]) => ({
+    title,
+    series: [
+      {
+        name: 'PSI',
+        values: found.map((one) => one?.csi_psi ?? null),
+        isHollow: found.map((one) => one?.verdict === 'insufficient_data'),
+      },
+      {
+        name: 'Chance explains',
+        values: found.map((one) => one?.cv_95 ?? null),
+        kind: 'dashed' as const,
+      },
+    ],
+    format: index,
+    levels,
+    from: 0,
+  })
   if (points.length === 0) return null
   return (
     <Panel
@@ -159,62 +168,35 @@ function OverTime(props: { slug: string; series: Series; featureName: FeatureNam
         />
       }
     >
-      <UnreadChanges slug={slug} />
-      <div className="columns">
-        <Chart
-          {...shared}
-          title="PSI of the score"
-          series={[
-            {
-              name: 'PSI',
-              values: points.map(({ score }) => score.psi),
-              isHollow: points.map(({ score }) => score.verdict === 'insufficient_data'),
-            },
-            {
-              name: 'Chance explains',
-              values: points.map(({ score }) => score.cv_95),
-              kind: 'dashed',
-            },
-          ]}
-          format={index}
-          levels={levels}
-          from={0}
-        />
-        {feature !== undefined && (
-          <Chart
-            {...shared}
-            title={`PSI of ${featureName(feature)}`}
-            series={[
-              {
-                name: 'PSI',
-                values: own.map((one) => one?.csi_psi ?? null),
-                isHollow: own.map((one) => one?.verdict === 'insufficient_data'),
-              },
-              {
-                name: 'Chance explains',
-                values: own.map((one) => one?.cv_95 ?? null),
-                kind: 'dashed',
-              },
-            ]}
-            format={index}
-            levels={levels}
-            from={0}
-          />
-        )}
-        <Chart
-          {...shared}
-          title="Mean score"
-          series={[{ name: 'Mean score', values: points.map(({ score }) => score.mean) }]}
-          format={number}
-        />
-        <Chart
-          {...shared}
-          title="Applicants"
-          series={[{ name: 'Applicants', values: points.map(({ n }) => n), kind: 'bars' }]}
-          format={whole}
-          from={0}
-        />
-      </div>
+      <UnreadChanges />
+      <Charts
+        at={at}
+        atName="From"
+        formatAt={shortDay}
+        group={`stability ${slug}`}
+        marks={marks}
+        height={170}
+        charts={[
+          psiChart(
+            'PSI of the score',
+            points.map(({ score }) => ({ ...score, csi_psi: score.psi })),
+          ),
+          ...(feature === undefined
+            ? []
+            : [
+                psiChart(
+                  `PSI of ${featureName(feature)}`,
+                  points.map(({ features }) => features.find(({ name }) => name === feature)),
+                ),
+              ]),
+          {
+            title: 'Mean score',
+            series: [{ name: 'Mean score', values: points.map(({ score }) => score.mean) }],
+            format: number,
+          },
+          countChart(points.map(({ n }) => n)),
+        ]}
+      />
     </Panel>
   )
 }

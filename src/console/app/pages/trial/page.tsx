@@ -4,13 +4,13 @@ import { type FormEvent, useState } from 'react'
 import { api, readData } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
-import { type FeatureName, listCategories } from '../../ui/card.ts'
+import { listCategories } from '../../ui/card.ts'
+import { typed } from '../../ui/fields.tsx'
 import { readNumber } from '../../ui/figures.ts'
 import { LanguageChoice } from '../../ui/language-choice.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Failure, Notice } from '../../ui/states.tsx'
-import { typed } from '../../ui/typed.ts'
-import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
 import { findExample, remarkOn, type Texts } from './remarks.ts'
 import { Result } from './result.tsx'
 
@@ -23,19 +23,26 @@ const REASONS = 4
 export default function TrialPage() {
   return (
     <DeploymentPage title="Try it" facts={['Nothing counts: no quota, no log, no report']}>
-      {(about) => <Trial key={about.champion.id} {...about} />}
+      <OfChampion />
     </DeploymentPage>
   )
 }
 
-function Trial({ deployment: { slug }, champion, featureName }: AboutDeployment) {
+/** Another champion has other fields. */
+function OfChampion() {
+  return <Trial key={useAbout().champion.id} />
+}
+
+function Trial() {
+  const { deployment, champion } = useAbout()
   const { features, reasons } = champion.spec
   const [{ lang: language = 'en' }] = useAddress()
   const [texts, setTexts] = useState<Texts>({})
   const trying = useMutation({
     mutationFn: (tried: Texts) => {
       const query = reasons === undefined ? {} : { reasons: REASONS, lang: language }
-      const init = { params: { path: { slug }, query }, body: makeApplicant(features, tried) }
+      const params = { path: { slug: deployment.slug }, query }
+      const init = { params, body: makeApplicant(features, tried) }
       return readData(api.POST('/v1/deployments/{slug}/trial', init))
     },
   })
@@ -71,7 +78,6 @@ function Trial({ deployment: { slug }, champion, featureName }: AboutDeployment)
                 key={feature.name}
                 feature={feature}
                 text={texts[feature.name] ?? ''}
-                featureName={featureName}
                 onChange={(text) => setTexts({ ...texts, [feature.name]: text })}
               />
             ))}
@@ -95,12 +101,7 @@ function Trial({ deployment: { slug }, champion, featureName }: AboutDeployment)
                 This was the score before the last change of the form. Press Score for the new one.
               </Notice>
             )}
-            <Result
-              result={trying.data}
-              champion={champion}
-              texts={trying.variables}
-              featureName={featureName}
-            />
+            <Result result={trying.data} texts={trying.variables} />
           </>
         ) : (
           <Notice>The score and what made it will be here.</Notice>
@@ -113,7 +114,6 @@ function Trial({ deployment: { slug }, champion, featureName }: AboutDeployment)
 interface FieldProps {
   readonly feature: Feature
   readonly text: string
-  readonly featureName: FeatureName
   readonly onChange: (text: string) => void
 }
 
@@ -121,7 +121,8 @@ function fieldId(name: string): string {
   return `trial ${name}`
 }
 
-function Field({ feature, text, featureName, onChange }: FieldProps) {
+function Field({ feature, text, onChange }: FieldProps) {
+  const { featureName } = useAbout()
   const { name, type } = feature
   const categories = type === 'categorical' ? listCategories(feature) : []
   const isOther = text !== '' && !categories.includes(text)
@@ -134,9 +135,7 @@ function Field({ feature, text, featureName, onChange }: FieldProps) {
       : remark !== null && { description: remark }),
   }
   if (type === 'numeric') {
-    return (
-      <TextInput {...shared} inputMode="decimal" autoComplete="off" {...typed(text, onChange)} />
-    )
+    return <TextInput {...shared} inputMode="decimal" {...typed(text, onChange)} />
   }
   return (
     <div>
@@ -152,7 +151,6 @@ function Field({ feature, text, featureName, onChange }: FieldProps) {
       {isOther && (
         <TextInput
           aria-label={`Another value of ${featureName(name)}`}
-          autoComplete="off"
           {...typed(text === OTHER ? '' : text, (other) => onChange(other || OTHER))}
         />
       )}

@@ -6,16 +6,11 @@ import { withVersion } from '../../ui/names.ts'
 import { Panel } from '../../ui/page.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
 import { Notice } from '../../ui/states.tsx'
+import { useAbout } from '../deployment/frame.tsx'
 import type { Texts } from './remarks.ts'
 
-interface ResultProps {
-  readonly result: Schemas['TrialResult']
-  readonly champion: Schemas['Model']
-  readonly texts: Texts
-  readonly featureName: FeatureName
-}
-
-export function Result({ result, champion, texts, featureName }: ResultProps) {
+export function Result({ result, texts }: { result: Schemas['TrialResult']; texts: Texts }) {
+  const { champion, featureName } = useAbout()
   const missing = result.warnings.flatMap((one) =>
     typeof one === 'string' && one.startsWith(MISSING) ? [one.slice(MISSING.length)] : [],
   )

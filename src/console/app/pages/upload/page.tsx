@@ -86,12 +86,7 @@ function Upload() {
             onChoose={(chosen) => void choose(chosen)}
           />
           <NativeSelect label="Environment" data={ENVIRONMENTS} {...bind('environment')} />
-          <TextInput
-            label="Description (optional)"
-            maxLength={10_000}
-            autoComplete="off"
-            {...bind('description')}
-          />
+          <TextInput label="Description (optional)" maxLength={10_000} {...bind('description')} />
           <Box
             label="Deploy it as the champion of a new deployment. Otherwise it is only registered, for example to become a challenger."
             isTicked={doesDeploy}

@@ -4,7 +4,7 @@ import { read } from '../../api/client.ts'
 import { useModel, useModels } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
-import { type FeatureName, plainBin } from '../../ui/card.ts'
+import { plainBin } from '../../ui/card.ts'
 import { Facts } from '../../ui/facts.tsx'
 import { counted, NONE, number, percent, signed, twoDecimals, whole } from '../../ui/figures.ts'
 import { withVersion } from '../../ui/names.ts'
@@ -13,7 +13,7 @@ import { PeriodChoice } from '../../ui/period.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
-import { type AboutDeployment, DeploymentPage } from '../deployment/frame.tsx'
+import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
 import { alignedBins } from './aligned-bins.ts'
 
 type Spec = Schemas['ScorecardSpec']
@@ -27,13 +27,14 @@ export default function VersionsPage() {
       title="Versions of the card"
       period={{ of: 'Applicants: ', standard: STANDARD }}
     >
-      {(about) => <Choice {...about} />}
+      <Choice />
     </DeploymentPage>
   )
 }
 
 /** Challengers and the champion before come first; any other card can be compared, too. */
-function Choice({ deployment, champion, featureName, period }: AboutDeployment) {
+function Choice() {
+  const { deployment, champion, period } = useAbout()
   const { slug, challengers, previous_champion_model: previous } = deployment
   const [search, , bind] = useAddress()
   const models = useModels()
@@ -69,14 +70,7 @@ function Choice({ deployment, champion, featureName, period }: AboutDeployment) 
       <Loaded of={compared}>
         {(found) => (
           <Loaded of={otherModel}>
-            {({ spec }) => (
-              <Report
-                compared={found}
-                spec={champion.spec}
-                otherSpec={spec}
-                featureName={featureName}
-              />
-            )}
+            {({ spec }) => <Report compared={found} otherSpec={spec} />}
           </Loaded>
         )}
       </Loaded>
@@ -86,13 +80,12 @@ function Choice({ deployment, champion, featureName, period }: AboutDeployment) 
 
 interface ReportProps {
   readonly compared: Schemas['VersionComparison']
-  readonly spec: Spec
   readonly otherSpec: Spec
-  readonly featureName: FeatureName
 }
 
 /** The features by their effect on points; each opens its bins, side by side. */
-function Report({ compared, spec, otherSpec, featureName }: ReportProps) {
+function Report({ compared, otherSpec }: ReportProps) {
+  const { champion, featureName } = useAbout()
   const { n, changed, changed_share: share, mean_difference: mean } = compared
   const effect = ({ mean_difference: difference }: VersionFeature) => Math.abs(difference ?? 0)
   const features = compared.features.toSorted(
@@ -105,7 +98,10 @@ function Report({ compared, spec, otherSpec, featureName }: ReportProps) {
           ['Scored by both', counted(n, 'applicant')],
           ['With other points', n === 0 ? NONE : whole(changed), percent(share)],
           ['Mean score changes by', signed(mean)],
-          ['Base points', `${number(spec.base_points)} → ${number(otherSpec.base_points)}`],
+          [
+            'Base points',
+            `${number(champion.spec.base_points)} → ${number(otherSpec.base_points)}`,
+          ],
         ]}
       />
       {n === 0 && (
@@ -117,15 +113,7 @@ function Report({ compared, spec, otherSpec, featureName }: ReportProps) {
         caption="Features, those with the largest effect first"
         rows={features}
         rowKey={({ name }) => name}
-        detail={({ name }) => (
-          <Bins
-            name={name}
-            spec={spec}
-            otherSpec={otherSpec}
-            compared={compared}
-            featureName={featureName}
-          />
-        )}
+        detail={({ name }) => <Bins name={name} otherSpec={otherSpec} compared={compared} />}
         columns={[
           {
             head: 'Feature',
@@ -133,13 +121,11 @@ function Report({ compared, spec, otherSpec, featureName }: ReportProps) {
             text: ({ name }) => featureName(name),
           },
           {
-            id: 'mean',
             head: 'Mean points change by',
             figure: (one) => signed(one.mean_difference, twoDecimals),
             value: effect,
           },
           {
-            id: 'changed',
             head: 'With other points',
             figure: (one) => `${whole(one.changed)} (${percent(one.changed_share)})`,
             value: (one) => one.changed,
@@ -156,13 +142,10 @@ function presence({ in_model: inModel, in_other: inOther }: VersionFeature) {
   return inOther ? <Badge kind="production">new</Badge> : <Badge>removed</Badge>
 }
 
-interface BinsProps extends ReportProps {
-  readonly name: string
-}
-
-function Bins({ name, spec, otherSpec, compared, featureName }: BinsProps) {
+function Bins({ name, otherSpec, compared }: ReportProps & { name: string }) {
+  const { champion, featureName } = useAbout()
   const find = ({ features }: Spec) => features.find((feature) => feature.name === name) ?? null
-  const rows = alignedBins(find(spec), find(otherSpec))
+  const rows = alignedBins(find(champion.spec), find(otherSpec))
   return (
     <PlainTable
       caption={`Bins of ${featureName(name)}`}

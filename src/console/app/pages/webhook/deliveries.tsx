@@ -2,11 +2,11 @@ import { useMutation } from '@tanstack/react-query'
 import { api, read } from '../../api/client.ts'
 import { renewAnswers } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { RowButton, When } from '../../ui/facts.tsx'
-import { Badge, type BadgeKind } from '../../ui/page.tsx'
+import { When } from '../../ui/facts.tsx'
+import { Badge, type BadgeKind, TwoLines } from '../../ui/page.tsx'
 import { Pages, usePages } from '../../ui/pages.tsx'
 import { Empty, Failure } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { actions, type Column, DataTable } from '../../ui/table.tsx'
 
 type Delivery = Schemas['Delivery']
 
@@ -43,7 +43,6 @@ export function Deliveries(props: {
               caption="Deliveries"
               rows={found}
               columns={makeColumns(mayReplay ? again.mutate : null)}
-              rowKey={(one) => one.id}
             />
           )
         }
@@ -55,18 +54,11 @@ export function Deliveries(props: {
 function makeColumns(again: ((id: string) => void) | null): readonly Column<Delivery>[] {
   return [
     {
-      id: 'event',
       head: 'Event',
-      cell: ({ type, event_id: event }) => (
-        <div className="names">
-          {type}
-          <code className="small muted">{event}</code>
-        </div>
-      ),
+      cell: ({ type, event_id: event }) => <TwoLines below={<code>{event}</code>}>{type}</TwoLines>,
       value: ({ type }) => type,
     },
     {
-      id: 'state',
       head: 'State',
       cell: ({ state }) => <Badge kind={KINDS[state]}>{state}</Badge>,
       value: ({ state }) => state,
@@ -75,10 +67,9 @@ function makeColumns(again: ((id: string) => void) | null): readonly Column<Deli
     {
       head: 'Last attempt',
       cell: ({ last_attempt_at: at, last_error: error }) => (
-        <div className="names">
+        <TwoLines below={error}>
           <When at={at} />
-          {error && <span className="small muted">{error}</span>}
-        </div>
+        </TwoLines>
       ),
     },
     {
@@ -86,18 +77,13 @@ function makeColumns(again: ((id: string) => void) | null): readonly Column<Deli
       cell: ({ next_attempt_at: at }) =>
         at === null ? <span className="muted">none</span> : <When at={at} />,
     },
-    { id: 'created', head: 'Created', when: ({ created_at: at }) => at },
-    ...(again === null
-      ? []
-      : [
-          {
-            head: 'Replay',
-            cell: ({ id, type, event_id: event }: Delivery) => (
-              <RowButton name={`Send again: ${type} ${event}`} onClick={() => again(id)}>
-                Send again
-              </RowButton>
-            ),
-          },
+    { head: 'Created', when: ({ created_at: at }) => at },
+    ...actions<Delivery>(
+      'Replay',
+      again &&
+        (({ id, type, event_id: event }) => [
+          ['Send again', `Send again: ${type} ${event}`, () => again(id)],
         ]),
+    ),
   ]
 }

@@ -1,20 +1,19 @@
 import { Button, NativeSelect } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, readData, useAnswer } from '../../api/client.ts'
 import { audits, manages } from '../../api/roles.ts'
-import { renewAnswers, useUser } from '../../api/state.ts'
+import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
-import { listChoices } from '../../ui/choices.ts'
 import { whenExactly } from '../../ui/dates.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/facts.tsx'
+import { Act, listChoices } from '../../ui/fields.tsx'
 import { whole } from '../../ui/figures.ts'
 import { Page, Panel, Refused } from '../../ui/page.tsx'
 import { RotateDialog } from '../../ui/secret.tsx'
-import { Failure, Loaded } from '../../ui/states.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { EventChoice, eventsText, WebhookState } from '../webhooks/events.tsx'
 import { Deliveries } from './deliveries.tsx'
 
@@ -49,21 +48,10 @@ export default function WebhookPage() {
   )
 }
 
-function useCommands(id: string) {
-  const params = { path: { id } }
-  return useMutation({
-    mutationFn: async (command: 'test' | 'replay' | 'on' | 'off') => {
-      if (command === 'test') return api.POST(`${PATH}/test`, { params })
-      if (command === 'replay') return api.POST(`${PATH}/replay`, { params })
-      return api.PATCH(PATH, { params, body: { is_active: command === 'on' } })
-    },
-    onSuccess: () => renewAnswers(CHANGES),
-  })
-}
-
 function About({ webhook, ask }: { webhook: Webhook; ask: ((asked: Asked) => void) | null }) {
   const { is_active: isActive, previous_valid_until: until } = webhook
-  const command = useCommands(webhook.id)
+  const params = { path: { id: webhook.id } }
+  const turn = () => api.PATCH(PATH, { params, body: { is_active: !isActive } })
   return (
     <Panel>
       <Facts
@@ -83,15 +71,21 @@ function About({ webhook, ask }: { webhook: Webhook; ask: ((asked: Asked) => voi
         <div className="page-actions">
           {isActive && (
             <>
-              <Button onClick={() => command.mutate('test')}>Send a test event</Button>
-              <Button variant="default" onClick={() => command.mutate('replay')}>
+              <Act
+                variant="filled"
+                act={() => api.POST(`${PATH}/test`, { params })}
+                changes={CHANGES}
+              >
+                Send a test event
+              </Act>
+              <Act act={() => api.POST(`${PATH}/replay`, { params })} changes={CHANGES}>
                 Send all dead events again
-              </Button>
+              </Act>
             </>
           )}
-          <Button variant="default" onClick={() => command.mutate(isActive ? 'off' : 'on')}>
+          <Act act={turn} changes={CHANGES}>
             {isActive ? 'Switch off' : 'Switch on'}
-          </Button>
+          </Act>
           <Button variant="default" onClick={() => ask('events')}>
             Change the events
           </Button>
@@ -103,7 +97,6 @@ function About({ webhook, ask }: { webhook: Webhook; ask: ((asked: Asked) => voi
           </Button>
         </div>
       )}
-      {command.error && <Failure error={command.error} />}
     </Panel>
   )
 }

@@ -6,30 +6,28 @@ import { audits, manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useFields } from '../../ui/fields.tsx'
-import { Page, Refused } from '../../ui/page.tsx'
+import { Page, Refused, TwoLines } from '../../ui/page.tsx'
 import { SecretDialog } from '../../ui/secret.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { type Column, ListTable } from '../../ui/table.tsx'
 import { EventChoice, eventsText, WebhookState } from './events.tsx'
 
 const PATH = '/v1/webhooks'
 
 const COLUMNS: readonly Column<Schemas['Webhook']>[] = [
   {
-    id: 'address',
     head: 'Address',
     cell: ({ id, url, description }) => (
-      <div className="names">
+      <TwoLines below={description && <bdi>{description}</bdi>}>
         <Link to={`/webhooks/${id}` as string}>{url}</Link>
-        {description && <bdi className="small muted">{description}</bdi>}
-      </div>
+      </TwoLines>
     ),
     value: ({ url }) => url,
     text: ({ url, description }) => `${url} ${description ?? ''}`,
   },
   { head: 'Sends', cell: ({ types }) => eventsText(types) },
   { head: 'State', cell: (webhook) => <WebhookState webhook={webhook} /> },
-  { id: 'created', head: 'Created', when: ({ created_at: at }) => at },
+  { head: 'Created', when: ({ created_at: at }) => at },
 ]
 
 export default function WebhooksPage() {
@@ -53,11 +51,7 @@ export default function WebhooksPage() {
         The service sends what happens to these addresses, signed, and tries for a day if one does
         not answer.
       </p>
-      <Loaded of={webhooks} empty={none}>
-        {(found) => (
-          <DataTable caption="Webhooks" rows={found} columns={COLUMNS} rowKey={({ id }) => id} />
-        )}
-      </Loaded>
+      <ListTable caption="Webhooks" of={webhooks} none={none} columns={COLUMNS} />
       {isCreating && <CreateDialog onClose={() => setCreating(false)} />}
     </Page>
   )
@@ -91,16 +85,10 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
         type="url"
         required
         maxLength={2048}
-        autoComplete="off"
         placeholder="https://"
         {...bind('url')}
       />
-      <TextInput
-        label="Description (optional)"
-        maxLength={255}
-        autoComplete="off"
-        {...bind('description')}
-      />
+      <TextInput label="Description (optional)" maxLength={255} {...bind('description')} />
       <EventChoice chosen={types} onChange={setTypes} />
     </SecretDialog>
   )

@@ -1,5 +1,13 @@
 import { useElementSize } from '@mantine/hooks'
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useId } from 'react'
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type PointerEvent,
+  type ReactNode,
+  useId,
+} from 'react'
+import { whole } from '../figures.ts'
+import { PlainTable } from '../plain-table.tsx'
 import { useCrosshair } from './crosshair.ts'
 import { bandPath, linearScale, linePath, type Scale } from './scale.ts'
 
@@ -38,6 +46,28 @@ interface ChartProps {
   /** Charts of a page with the same name share their crosshair. */
   readonly group?: string
   readonly note?: ReactNode
+}
+
+type Axis = 'at' | 'atName' | 'formatAt' | 'group' | 'height' | 'marks'
+
+/** Charts side by side over one axis, under one crosshair. */
+export function Charts(
+  props: Pick<ChartProps, Axis> & { charts: readonly Omit<ChartProps, Axis>[] },
+) {
+  const { charts, ...axis } = props
+  return (
+    <div className="columns">
+      {charts.map((one) => (
+        <Chart key={one.title} {...axis} {...one} />
+      ))}
+    </div>
+  )
+}
+
+/** A chart of how many applicants there were. */
+export function countChart(values: Values): Omit<ChartProps, Axis> {
+  const series = [{ name: 'Applicants', values, kind: 'bars' as const }]
+  return { title: 'Applicants', series, format: whole, from: 0 }
 }
 
 const LEFT = 56
@@ -202,12 +232,12 @@ function Drawn({
   const height = (value: number | null | undefined) =>
     value === null || value === undefined ? null : y.place(value)
   const points = at.map((one, i) => [x(one), height(values[i])] as const)
-  const tones = `tone-${tone ?? index + 1}`
+  const style = toneStyle(tone ?? index + 1)
   if (kind === 'bars') {
     const wide = Math.max(2, (0.7 * (x(at.at(-1) ?? 0) - x(at[0] ?? 0))) / Math.max(at.length, 1))
     const zero = y.place(Math.max(y.low, 0))
     return (
-      <g className={`bars ${tones}`}>
+      <g className="bars" style={style}>
         {points.map(([left, top]) =>
           top === null ? null : (
             <rect
@@ -225,7 +255,7 @@ function Drawn({
   const band = low && high && at.map((one, i) => [x(one), height(low[i]), height(high[i])] as const)
   const isShort = at.length <= 60
   return (
-    <g className={`${tones} ${kind}`}>
+    <g className={kind} style={style}>
       {band && <path className="band" d={bandPath(band)} />}
       <path
         className="line"
@@ -248,6 +278,10 @@ function Drawn({
   )
 }
 
+function toneStyle(tone: number): CSSProperties {
+  return { '--tone': `var(--tone-${tone})` } as CSSProperties
+}
+
 function Legend(props: {
   series: readonly Series[]
   at: number | null
@@ -258,7 +292,7 @@ function Legend(props: {
   return (
     <p className="legend" aria-live="polite">
       {series.map(({ name, values, tone }, index) => (
-        <span key={name} className={`key tone-${tone ?? index + 1}`}>
+        <span key={name} className="key" style={toneStyle(tone ?? index + 1)}>
           {name}
           {at !== null && <strong> {format(values[at] ?? null)}</strong>}
         </span>
@@ -270,38 +304,20 @@ function Legend(props: {
 
 function ChartTable({ title, at, atName, formatAt, series, format }: ChartProps) {
   const text = (value: number | null | undefined) => format(value ?? null)
+  const cell = ({ values, low, high, isHollow }: Series, index: number) => {
+    const few = isHollow?.[index] ? ' (too few applicants)' : ''
+    const interval = low && high ? ` (${text(low[index])} … ${text(high[index])})` : ''
+    return text(values[index]) + few + interval
+  }
   return (
     <details className="chart-table">
       <summary>As a table</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs the keyboard */}
-      <section className="scroll" aria-label={`${title}: table`} tabIndex={0}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{atName}</th>
-              {series.map(({ name, low }) => (
-                <th key={name} scope="col" className="figure">
-                  {low ? `${name} (interval)` : name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {at.map((one, index) => (
-              <tr key={one}>
-                <th scope="row">{formatAt(one)}</th>
-                {series.map(({ name, values, low, high, isHollow }) => (
-                  <td key={name} className="figure">
-                    {text(values[index])}
-                    {isHollow?.[index] && ' (too few applicants)'}
-                    {low && high && ` (${text(low[index])} … ${text(high[index])})`}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <PlainTable
+        caption={`${title}: table`}
+        head={[atName, ...series.map(({ name, low }) => (low ? `${name} (interval)` : name))]}
+        figures={series.map((_, index) => index + 1)}
+        rows={at.map((one, index) => [formatAt(one), ...series.map((each) => cell(each, index))])}
+      />
     </details>
   )
 }
