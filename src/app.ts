@@ -96,6 +96,8 @@ export async function buildApp(services: Services, options: AppOptions): Promise
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: CONNECTION_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // On a full machine a plugin took longer than the default of 10 s, and the start failed.
+    pluginTimeout: 0,
     forceCloseConnections: 'idle',
     // Requests that still come while closing are answered, with `Connection: close`.
     return503OnClosing: false,
