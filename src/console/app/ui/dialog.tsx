@@ -91,9 +91,9 @@ export function Form({
   return (
     <form onSubmit={onSubmit} className="form">
       {children}
-      <Waiting isPending={sending.isPending} />
-      {sending.error && <Failure error={sending.error} />}
       <div className="form-end">
+        <Waiting isPending={sending.isPending} />
+        {sending.error && <Failure error={sending.error} />}
         {missing !== null && (
           <p className="hint" id={hint}>
             {missing}

@@ -38,7 +38,7 @@ export function Page({ title, subject, environment, facts = [], actions, childre
           <h1 tabIndex={-1} ref={heading}>
             {title}
           </h1>
-          {facts.length > 0 && (
+          {facts.some(Boolean) && (
             <ul className="page-facts">
               {/* biome-ignore lint/suspicious/noArrayIndexKey: facts never change places */}
               {facts.map((fact, at) => fact && <li key={at}>{fact}</li>)}

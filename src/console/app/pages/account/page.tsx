@@ -66,7 +66,12 @@ export default function AccountPage() {
         <FormDialog
           {...(ending === 'all'
             ? { title: EVERYWHERE, send: endAll, submit: EVERYWHERE, busy: 'Signing out …' }
-            : { title: 'End a session', send: () => end(ending.id), submit: 'End it' })}
+            : {
+                title: 'End a session',
+                send: () => end(ending.id),
+                submit: 'End it',
+                busy: 'Ending …',
+              })}
           isDanger
           changes={[PATH]}
           onClose={() => setEnding(null)}

@@ -81,9 +81,9 @@ export function ApprovalDialog(props: { request: ChangeRequest; onClose: () => v
           {...typed(comment, setComment)}
         />
       )}
-      <Waiting isPending={deciding.isPending} />
-      {deciding.error && <Failure error={deciding.error} />}
       <div className="form-end">
+        <Waiting isPending={deciding.isPending} />
+        {deciding.error && <Failure error={deciding.error} />}
         <Button variant="default" onClick={onClose}>
           Close
         </Button>

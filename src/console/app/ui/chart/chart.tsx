@@ -57,8 +57,9 @@ export function Charts(
   const { charts, ...axis } = props
   return (
     <div className="columns">
-      {charts.map((one) => (
-        <Chart key={one.title} {...axis} {...one} />
+      {charts.map((one, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: charts never change places
+        <Chart key={place} {...axis} {...one} />
       ))}
     </div>
   )
