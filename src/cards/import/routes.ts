@@ -43,7 +43,7 @@ export const importRoutes: FastifyPluginAsyncTypebox<ImportRouteOptions> = async
         caller,
         makeImportInput(request.body),
         register === undefined ? null : readRegister(register),
-        signalWhileConnected(reply),
+        signalWhileConnected(request, reply),
       )
       const url = publicUrl ?? addressedUrl(request)
       const registered = JSON.stringify(deployed && deployedFields(deployed, url))

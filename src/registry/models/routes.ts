@@ -52,7 +52,7 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
         description: description ?? null,
         autoDeploy,
         check,
-        signal: signalWhileConnected(reply),
+        signal: signalWhileConnected(request, reply),
       })
       const { parity } = deployed.model
       const fields = deployedFields(deployed, publicUrl ?? addressedUrl(request))

@@ -30,7 +30,7 @@ export const backtestRoutes: FastifyPluginAsyncTypebox<{
       const job = await backtests.start(
         userCaller(request),
         request.body,
-        signalWhileConnected(reply),
+        signalWhileConnected(request, reply),
       )
       return reply.code(202).send(jobFields(job))
     },

@@ -5,20 +5,31 @@ import { expect, onTestFinished, test } from 'vitest'
 import { signalWhileConnected } from '../../../src/http/connected.ts'
 import { runInTurns } from '../../../src/platform/turn-taker.ts'
 
-/** A service whose only route works until its client hangs up or `done` says so. */
-async function serving(done: () => boolean) {
+/**
+ * A service whose only route works until its client hangs up or `done` says so. With `keyed`, its
+ * requests have an `Idempotency-Key`; with `isLate`, the route begins after the client has gone.
+ */
+async function serving(
+  done: () => boolean,
+  { keyed = null, isLate = false }: { keyed?: object | null; isLate?: boolean } = {},
+) {
   const app = fastify()
   onTestFinished(() => app.close())
+  app.decorateRequest('keyed', null)
+  app.addHook('preHandler', async (request, reply) => {
+    Object.assign(request, { keyed })
+    started.resolve()
+    if (isLate) await once(reply.raw, 'close')
+  })
   const started = Promise.withResolvers<void>()
   const signals: AbortSignal[] = []
   const ends: string[] = []
   function* work() {
-    started.resolve()
     while (!done()) yield
     return 'done'
   }
-  app.get('/', async (_request, reply) => {
-    const signal = signalWhileConnected(reply)
+  app.get('/', async (request, reply) => {
+    const signal = signalWhileConnected(request, reply)
     signals.push(signal)
     const end = await runInTurns(work(), signal).catch((error: Error) => error.message)
     ends.push(end)
@@ -29,14 +40,31 @@ async function serving(done: () => boolean) {
   return { port, started: started.promise, signals, ends }
 }
 
-test('work in steps ends when its client has hung up', async () => {
-  const { port, started, ends } = await serving(() => false)
+async function hangUp({ port, started }: { port: number; started: Promise<void> }) {
   const client = connect(port, '127.0.0.1')
   await once(client, 'connect')
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
   await started
   client.destroy()
-  await expect.poll(() => ends).toEqual(['the client has hung up'])
+}
+
+test.each([false, true])(
+  'work in steps ends when its client has hung up, before it began: %s',
+  async (isLate) => {
+    const service = await serving(() => false, { isLate })
+    await hangUp(service)
+    await expect.poll(() => service.ends).toEqual(['the client has hung up'])
+  },
+)
+
+// Whoever has a shorter patience than the check would begin it anew for ever.
+test('work for a request with an Idempotency-Key goes on for the client who asks again', async () => {
+  let isDone = false
+  const service = await serving(() => isDone, { keyed: {}, isLate: true })
+  await hangUp(service)
+  await expect.poll(() => service.signals.map(({ aborted }) => aborted)).toEqual([false])
+  isDone = true
+  await expect.poll(() => service.ends).toEqual(['done'])
 })
 
 test('a client who hangs up after the answer ends nothing', async () => {
