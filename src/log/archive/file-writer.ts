@@ -33,7 +33,7 @@ interface FileWriterOptions {
 
 const WORKER = new URL('./part-worker.ts', import.meta.url)
 /** A row group, and the blocks of a file. */
-const THREAD = { memoryMb: 1_024, deadlineMs: 30 * 60_000 }
+const THREAD = { memoryMb: 1_024, youngMemoryMb: 96, deadlineMs: 30 * 60_000 }
 /** Objects of others that a name may meet. */
 const FOREIGN_MAX = 20
 /** A file that is written takes less time: an older one is of a process that died. */

@@ -5,7 +5,7 @@ import { ndjsonLine } from './ndjson.ts'
 import type { RowWriter } from './row-writer.ts'
 
 const WORKER = new URL('./parquet-worker.ts', import.meta.url)
-const MEMORY_MB = 1_024
+const BOUNDS = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 96 }
 
 /**
  * Writes Parquet in a thread of its own: a row group takes some tenths of a second. Rows go there
@@ -14,7 +14,7 @@ const MEMORY_MB = 1_024
 export class ParquetThread implements RowWriter {
   private readonly worker = new Worker(WORKER, {
     execArgv: [...QUICK_START],
-    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+    resourceLimits: BOUNDS,
   })
   private waiting: PromiseWithResolvers<Uint8Array> | null = null
   private failure: Error | null = null

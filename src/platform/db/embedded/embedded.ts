@@ -10,6 +10,8 @@ const WORKER = new URL('./embedded-worker.ts', import.meta.url)
 // With Node's 4 MB a deeply nested statement overruns V8's stack, and PGlite does not notice. With
 // 16 MB the statement meets PostgreSQL's own limit first, and fails with error 54001.
 const STACK_MB = 16
+/** Young objects of its thread. */
+const YOUNG_MB = 96
 const CLOSE_TIMEOUT_MS = 5_000
 
 interface EmbeddedQueryOptions {
@@ -120,7 +122,7 @@ function startWorker(workerData: WorkerTask): Worker {
   return new Worker(WORKER, {
     workerData,
     execArgv: [...QUICK_START],
-    resourceLimits: { stackSizeMb: STACK_MB },
+    resourceLimits: { stackSizeMb: STACK_MB, maxYoungGenerationSizeMb: YOUNG_MB },
   })
 }
 
