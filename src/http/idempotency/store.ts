@@ -88,8 +88,17 @@ export class IdempotencyStore extends DatabaseStore {
    */
   keep(claim: HashClaim, answer: Uint8Array): Promise<boolean> {
     const kept = { claim, answer }
-    if (answer.length <= JOINT_ANSWER_BYTES_MAX) return this.answers.call(kept)
-    return this.keepAll([kept]).then(([isKept = false]) => isKept)
+    return answer.length <= JOINT_ANSWER_BYTES_MAX ? this.answers.call(kept) : this.keepLong(kept)
+  }
+
+  /** It is a parameter: a statement that fails is in the log of the database. */
+  private async keepLong({ claim, answer }: SealedAnswer): Promise<boolean> {
+    const rows = await queryRows(
+      this.db,
+      sql`update idempotency_keys set answer = ${answer}::bytea, expires_at = ${KEPT_END}
+        where key_hash = ${claim.keyHash}::bytea and claim_id = ${claim.claimId} returning 1`,
+    )
+    return rows.length > 0
   }
 
   /** Ends a claim without an answer. The key is free unless its change is made. */
