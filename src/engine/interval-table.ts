@@ -23,7 +23,11 @@ export interface IntervalTables {
   readonly intervalHigh: Float64Array
 }
 
-/** @returns the index of the interval that contains the finite `value`; -1 when there is none */
+/**
+ * Not for a feature without intervals.
+ *
+ * @returns the index of the interval that contains the finite `value`; -1 when there is none
+ */
 export function findInterval(tables: IntervalTables, place: IntervalPlace, value: number): number {
   const { intervalLow } = tables
   const found = findLastAtOrBelow(intervalLow, place, value)

@@ -85,6 +85,8 @@ export class FastPath {
 
   constructor(options: FastPathOptions) {
     this.options = options
+    // Its schema is compiled with its first value, which no score has to wait for.
+    isScoreBody(null)
   }
 
   get bodyBytesMax(): number {
