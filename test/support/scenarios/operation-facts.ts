@@ -147,7 +147,8 @@ export const OPERATION_FACTS: Readonly<Record<string, OperationFacts>> = {
   'sessions.end': leaves('session.end'),
   'sessions.list': reads('answer breaks off'),
   'stats.get': {
-    audit: 'its newest scores name requests and no applicant; dashboards ask for it each minute',
+    audit:
+      'dashboards ask for it each minute; its newest scores name requests, those of batches also records',
     running: 'nothing',
   },
   'stats.models': reads(),
