@@ -80,7 +80,7 @@ export function RowButton(props: {
   )
 }
 
-/** What may be done with a row: a button, its name for who does not see the row, and the deed. */
+/** A button in a row of a table: its text, its name for a screen reader, and the action. */
 export type RowAction = readonly [
   verb: string,
   name: string,
