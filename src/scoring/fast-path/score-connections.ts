@@ -21,10 +21,10 @@ const SILENT_MS = 15_000
  * Puts the fast path in front of a server's own handling of HTTP. Each connection begins as a
  * `ScoreConnection`, and becomes the server's own with the first bytes that are not a usual score.
  *
- * With everything on, the plainer ways take more processor time for a score and answer fewer: 1.4
- * times as much and 0.71 times as many where Node's server reads the requests, 2.1 times and 0.55
- * times where Fastify answers them. Medians over 4, 32 and 64 connections with 1 and 8 keys, by
- * `npm run bench -- connections`.
+ * With everything on, the plainer ways take more processor time for a score and answer fewer: 1.3
+ * times as much and 0.79 times as many where Node's server reads the requests (p99 1.16 times), 1.6
+ * times and 0.65 times where Fastify answers them (p99 1.53 times). Medians over 4, 32 and 64
+ * connections with 1 and 8 keys on a quiet machine, by `npm run bench -- connections`.
  *
  * The server's methods to close connections close these, too.
  */
