@@ -9,7 +9,7 @@ export type BatchFormat = (typeof BATCH_FORMATS)[number]
 /** Kind of the jobs that score files. */
 export const BATCH_JOB = 'batch'
 
-/** A user of batches, sees and cancels batches. */
+/** The key or user that sends a batch; it sees and cancels batches. */
 export interface BatchSender {
   readonly teamId: string
   /** A key sees the batches of its environment; null: both. */
@@ -115,9 +115,9 @@ export interface BatchStep {
   readonly batchId: string
   /** Number of this chunk: it is stored only in its turn. */
   readonly chunk: number
-  /** The request that it is in the log. */
+  /** The chunk is this request in the log. */
   readonly requestId: string
-  /** The request that the next chunk will be. */
+  /** The next chunk will be this request. */
   readonly nextRequestId: string
   readonly position: BatchPosition
   readonly counts: BatchCounts
