@@ -32,7 +32,6 @@ const EXIT_DEADLINE_MS = 9_500
 const PRIMARY_EXIT_DEADLINE_MS = 9_950
 const EMBEDDED_OWNER_EMAIL = 'owner@scoreline.local'
 
-/** A running service. */
 export interface RunningServer {
   readonly url: string
   close(): Promise<void>

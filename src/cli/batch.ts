@@ -37,7 +37,6 @@ const TYPES: Readonly<Record<string, string>> = {
   parquet: 'application/vnd.apache.parquet',
 }
 
-/** Runs a command on batches. */
 export function run(args: readonly string[], { call, env }: CommandContext): Promise<Report> {
   return makeReport(args, {
     call,

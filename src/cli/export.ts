@@ -11,7 +11,6 @@ import { type CliServices, createCliServices } from './services.ts'
 
 const STDIN = 0
 
-/** Runs an export. */
 export function run(
   args: readonly string[],
   { call, env, onCrash }: CommandContext,

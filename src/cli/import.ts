@@ -18,7 +18,6 @@ const FILE_BYTES_MAX = 256 * 1024 * 1024
 /** A file stopped the command before there was an outcome. */
 class RefusedError extends Error {}
 
-/** Runs an import. */
 export function run(args: readonly string[], { call, env }: CommandContext): Promise<Report> {
   return makeReport(args, { call, token: env['SCORELINE_TOKEN'] })
 }

@@ -13,7 +13,6 @@ import { verifyLog } from '../log/tools.ts'
 import { EXIT_CODES } from './report.ts'
 import type { CliServices } from './services.ts'
 
-/** Declares `log verify`. */
 export function declareVerify(program: Command, team: Option): void {
   program
     .command('verify')

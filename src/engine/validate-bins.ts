@@ -15,7 +15,6 @@ interface BinInterval extends Interval {
 
 /** The path of one feature and the lists that the check of its bins reports to. */
 export interface BinCheck {
-  /** Path of the feature. */
   readonly path: string
   readonly faults: IssueList
   readonly warnings: IssueList

@@ -5,7 +5,6 @@ import type { Steps } from './steps.ts'
 
 /** Largest count, and largest sum of the counts of a feature: above it doubles have gaps. */
 const COUNT_MAX = Number.MAX_SAFE_INTEGER
-/** Bins that a step checks. */
 const BINS_A_STEP = 1_000
 const COUNT_TEXT = 'a whole number from 0 to 2^53 - 1'
 

@@ -17,7 +17,6 @@ interface PointsRange {
 }
 
 interface CheckedBins extends PointsRange {
-  /** Number of different categories. */
   readonly categories: number
 }
 

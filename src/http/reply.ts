@@ -1,7 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { AppError, ErrorCode, ErrorDetail } from '../errors.ts'
 
-/** The one error body. */
 interface ErrorReply {
   readonly error: ErrorCode
   readonly message: string

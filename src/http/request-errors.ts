@@ -17,7 +17,6 @@ const CODE_BY_FASTIFY_CODE: Readonly<Record<string, [ErrorCode, string]>> = {
   FST_ERR_BAD_URL: ['invalid_request', 'the URL is malformed'],
 }
 
-/** The body that a route accepts. */
 interface RouteBody {
   readonly bodyBytesMax?: number
   /** Content types of a file; empty: JSON. */

@@ -7,7 +7,6 @@ import type { RequestMetrics } from './request-metrics.ts'
 import type { Load } from './route-config.ts'
 import { traceFacts } from './trace.ts'
 
-/** A request that was answered. */
 interface AnsweredRequest {
   readonly requestId: string
   readonly operation: string

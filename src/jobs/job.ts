@@ -74,7 +74,6 @@ export interface NewJob {
   readonly createdAt: Date
 }
 
-/** A job that a runner has taken. */
 export interface TakenJob {
   readonly id: string
   readonly teamId: string

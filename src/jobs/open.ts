@@ -8,7 +8,6 @@ import { type JobCounts, JobRunner } from './runner.ts'
 import { JobService } from './service.ts'
 import { JobStore } from './store.ts'
 
-/** Jobs of this process. */
 export interface OpenJobs {
   readonly service: JobService
   /** By the kinds of jobs that were started. */

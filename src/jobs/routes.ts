@@ -10,7 +10,6 @@ import type { JobService } from './service.ts'
 
 const JobParams = Type.Object({ id: Type.String() })
 
-/** Routes of jobs, whatever they do. */
 export const jobRoutes: FastifyPluginAsyncTypebox<{ readonly jobs: JobService }> = async (
   app,
   { jobs },

@@ -27,7 +27,6 @@ export interface LoggedFacts extends RequestFacts {
   readonly head: PreparedHead
 }
 
-/** A scored request. */
 export interface Scored<Response> {
   readonly facts: ResponseFacts
   readonly response: Response

@@ -15,7 +15,6 @@ export interface OutcomeDefinition {
 
 const DEFINITIONS_MAX = 1_000
 
-/** Definitions of outcomes. */
 export class OutcomeDefinitions {
   private readonly store: OutcomeStore
   private readonly clock: Clock

@@ -7,12 +7,10 @@ export type LineValue =
   | { readonly value: unknown; readonly fault: null }
   | { readonly value: null; readonly fault: string }
 
-/** Longest line. */
 export const LINE_BYTES_MAX = 64 * 1024
 const LIST_DELIMITER = ';'
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 
-/** Reads a line of NDJSON. */
 export function readJsonLine(bytes: Buffer): LineValue {
   const fault = bytesFault(bytes)
   if (fault !== null) return { value: null, fault }

@@ -40,7 +40,6 @@ interface OutcomeRouteOptions {
 
 const BODY_BYTES_MAX = 64 * 1024
 
-/** Definitions of outcomes, and outcomes. */
 export const outcomeRoutes: FastifyPluginAsyncTypebox<OutcomeRouteOptions> = async (
   app,
   { outcomes, outcomeDefinitions, outcomeWorker, auditLog },

@@ -20,7 +20,6 @@ export const OUTCOME_STATUSES = [
 type OutcomeStatus = (typeof OUTCOME_STATUSES)[number]
 export type OutcomeCounts = Readonly<Record<OutcomeStatus, number>>
 
-/** Result of one item. */
 export interface OutcomeResult {
   readonly status: OutcomeStatus
   readonly applicant: ScoredApplicant | null
@@ -31,7 +30,6 @@ export interface OutcomeResult {
   readonly isDropped: boolean
 }
 
-/** The sender of outcomes. */
 export interface OutcomeSender {
   readonly teamId: string
   /** Only deployments of this environment; null: all. */
@@ -83,7 +81,6 @@ export interface Expiry {
   readonly nowMs: number
 }
 
-/** A step of an import. */
 export interface ImportStep {
   readonly importId: string
   /** The step is made only from here. */

@@ -37,7 +37,6 @@ export class OutcomeStore {
     this.heldMax = heldMax
   }
 
-  /** The team's definition with this id, or null. */
   async definition(teamId: string, id: string): Promise<OutcomeDefinition | null> {
     const found = await this.definitionRows(this.db, sql`team_id = ${teamId} and id = ${id}`)
     return found[0] === undefined ? null : readDefinition(found[0])

@@ -21,7 +21,6 @@ export interface Page<Item> {
   readonly nextCursor: string | null
 }
 
-/** Reads one page of a list. */
 export type PageReader<Item> = (page: PageRequest) => Promise<Page<Item>>
 
 /** Items in each portion of a list without a limit: a millisecond or two of work. */

@@ -1,4 +1,3 @@
-/** The address of a server. */
 export interface ServerAddress {
   /** A name or an address; an IPv6 address is without brackets. */
   readonly host: string

@@ -17,7 +17,6 @@ export interface Reports {
   readonly overview: OverviewReports
 }
 
-/** The names of all reports. */
 export const REPORTS: { readonly [Subject in keyof Reports]: readonly (keyof Reports[Subject])[] } =
   {
     monitoring: [
@@ -44,7 +43,6 @@ export interface ReportsWorkerData {
   readonly archive: ArchivePlace | null
 }
 
-/** A report that the thread is to make. */
 export interface ReportOrder {
   readonly subject: keyof Reports
   readonly name: string

@@ -19,7 +19,6 @@ import type { DeploymentState, ServingDeployment, ServingModel } from './serving
 export interface ModelSource {
   /** The spec of a registered model, or null when there is none. */
   readSpec(modelId: string): Promise<StoredSpec | null>
-  /** A reason baseline. */
   baseline(baselineId: string): Promise<ReasonBaseline | null>
 }
 

@@ -23,7 +23,6 @@ interface ScoringOptions {
   readonly scoreLog: ScoreLog
   /** Number of deployments with metrics of their own. */
   readonly countedDeployments: number
-  /** Number of threads for batches. */
   readonly batchThreads: number
 }
 

@@ -11,7 +11,6 @@ interface ReasonParts {
   readonly head: (code: number) => string
   /** The code alone. */
   readonly code: (code: number) => string
-  /** The name of a feature. */
   readonly name: (feature: number) => string
   /** The label of a slot's bin. */
   readonly label: (slot: number) => string

@@ -231,7 +231,6 @@ export class ReasonTexts {
   }
 }
 
-/** A reason as an answer has it. */
 export interface ReasonAnswer {
   readonly rank: number
   readonly code: string

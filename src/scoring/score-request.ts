@@ -51,7 +51,6 @@ export function readScoreRequest(call: ScoreCall): SingleRequest {
   }
 }
 
-/** Facts in the URL of a score. */
 export interface ScoreUrl {
   /** Path and query, as they were sent. */
   readonly url: string

@@ -17,7 +17,6 @@ import { makeFrame, type ScoringCaller, singleReasons, visibleTo } from './servi
 import type { ServingDeployment, ServingModel } from './serving.ts'
 import { listWarnings } from './warnings.ts'
 
-/** Needs of the routes of applicants. */
 export interface ApplicantRouteOptions {
   readonly trials: TrialService
   readonly cache: Pick<ServingCache, 'get'>

@@ -247,7 +247,6 @@ export function addLimiterMetrics(metrics: MetricRegistry, limiter: Limiter): vo
   )
 }
 
-/** Adds the metrics of requests with an `Idempotency-Key`. */
 export function addIdempotencyMetrics(
   metrics: MetricRegistry,
   { counts }: Pick<IdempotencyService, 'counts'>,
@@ -259,7 +258,6 @@ export function addIdempotencyMetrics(
   )
 }
 
-/** Adds the metrics of the nightly replay of a sample of the score log. */
 export function addReplayMetrics(
   metrics: MetricRegistry,
   nightly: Pick<NightlyReplay, 'counts' | 'lastEndSec' | 'periodic'>,
@@ -284,7 +282,6 @@ export function addReplayMetrics(
   )
 }
 
-/** Adds the metric of the trees of proofs. */
 function addProofMetrics(
   metrics: MetricRegistry,
   proofs: Pick<ProofService, 'damagedTrees'>,
@@ -333,7 +330,6 @@ export function addJobMetrics(
   )
 }
 
-/** Adds the metrics of webhooks. */
 export function addWebhookMetrics(
   metrics: MetricRegistry,
   { deliverer, upkeep }: Pick<OpenWebhooks, 'deliverer' | 'upkeep'>,

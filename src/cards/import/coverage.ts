@@ -14,7 +14,6 @@ interface UnreachedFeature {
   readonly feature: string
   /** Labels of bins. */
   readonly bins: readonly string[]
-  /** Number of more bins. */
   readonly moreBins: number
   /** Bounds that no value equals: only such a value shows which bin a bound belongs to. */
   readonly edges: readonly number[]
@@ -28,7 +27,6 @@ export interface Coverage {
   /** Bins of the whole card. */
   readonly bins: number
   readonly binsUnreached: number
-  /** Features with anything unreached. */
   readonly unreached: readonly UnreachedFeature[]
 }
 

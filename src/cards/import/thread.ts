@@ -28,7 +28,6 @@ export interface ImportRunner {
   check(teamId: string, input: SpecCheckInput, signal?: AbortSignal): Promise<SpecChecked>
 }
 
-/** A task of the import thread. */
 export type ImportTask =
   | ({ readonly kind: 'import'; readonly bytesMax: number } & ImportOrder)
   | { readonly kind: 'check'; readonly input: SpecCheckInput }
@@ -43,7 +42,6 @@ interface CheckedFile {
   readonly read: Int32Array<SharedArrayBuffer>
 }
 
-/** Findings of a check of a file. */
 export type FileChecked = ReturnType<typeof importFields> & {
   /** The counted sample; null if an applicant differs. */
   readonly development_sample: ImportOutcome['sample']

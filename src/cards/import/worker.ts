@@ -52,7 +52,6 @@ function checkFile({ file, bytesMax }: Extract<ImportTask, { kind: 'file' }>): F
   return JSON.stringify(fields).length > bytesMax ? null : fields
 }
 
-/** The text of a file before an offset. */
 function textBefore(path: string, offset: number): string {
   const file = openSync(path, 'r')
   try {

@@ -1,6 +1,5 @@
 import { type DemoApplicant, readSample } from './sample.ts'
 
-/** The sample card as its file has it. */
 interface SampleCard {
   readonly name: string
   readonly version: string

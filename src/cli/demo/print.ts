@@ -76,7 +76,6 @@ export function printHistory(url: string, history: MadeHistory): void {
   console.log(`  ${page}/changes\n`)
 }
 
-/** Prints who can sign in. */
 export function printMembers(members: readonly DemoPerson[], password: string): void {
   console.log(`Sign in with the password ${password} as`)
   for (const { email, role, may } of members) {

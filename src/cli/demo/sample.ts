@@ -10,7 +10,6 @@ export interface DemoApplicant {
 
 const SAMPLE = new URL('./german-credit/', import.meta.url)
 
-/** Reads a file of the sample. */
 export function readSample<T>(file: string): T {
   return JSON.parse(readFileSync(new URL(file, SAMPLE), 'utf8')) as T
 }

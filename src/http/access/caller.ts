@@ -62,7 +62,6 @@ export interface IdempotencyClaim {
   readonly claimId: string
 }
 
-/** Tells whether a caller may score. */
 export function mayScore({ scopes }: KeyCaller): boolean {
   return scopes.includes(SCORING_KEY.scope)
 }

@@ -7,7 +7,6 @@ import { defineRoute } from '../../http/define-route.ts'
 import { fileHeaders } from '../../http/reply.ts'
 import type { AccessReviewService } from './service.ts'
 
-/** Export of who has access. */
 export const accessReviewRoutes: FastifyPluginAsyncTypebox<{
   readonly accessReviews: AccessReviewService
 }> = async (app, { accessReviews }) => {

@@ -20,7 +20,6 @@ import {
 } from '../../platform/paging.ts'
 import type { AuditLogService, AuditRecord } from './service.ts'
 
-/** Reading the audit log. */
 export const auditLogRoutes: FastifyPluginAsyncTypebox<{
   readonly auditLog: AuditLogService
 }> = async (app, { auditLog }) => {

@@ -30,7 +30,6 @@ export interface AuditLogFilter {
 /** A record with its place in the order of the changes. */
 export type PlacedRecord = AuditRecord & { readonly position: number }
 
-/** Records in one part of an export. */
 const PART_RECORDS = 500
 /** Exports under way in a process, each of which reads the database. */
 const EXPORTS = { teamMax: 2, max: 8 }

@@ -34,7 +34,6 @@ export interface NewRefreshToken {
   readonly expiresAt: Date
 }
 
-/** The state of a refresh token. */
 export interface RefreshTokenState {
   /** The user it belongs to, as they are now. */
   readonly user: User
@@ -352,7 +351,6 @@ function invalidRefreshToken(): AppError {
   return new AppError('invalid_refresh_token', 'the refresh token is not in force: sign in again')
 }
 
-/** The caller that a user is. */
 export function makeCaller(user: User): UserCaller {
   return { kind: 'user', userId: user.id, teamId: user.teamId, role: user.role }
 }

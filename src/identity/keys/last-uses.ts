@@ -1,4 +1,3 @@
-/** The latest use of a key. */
 export interface KeyUse {
   readonly keyId: string
   readonly usedAt: Date

@@ -16,7 +16,6 @@ export function keyFields(key: Omit<ActiveKey, 'lastUsedAt'>) {
   }
 }
 
-/** A key in a list. */
 export function listedKey(key: ActiveKey) {
   return { ...keyFields(key), last_used_at: key.lastUsedAt?.toISOString() ?? null }
 }

@@ -31,7 +31,6 @@ const BODY_BYTES_MAX = 16 * 1024
 const ListQuery = listQuery({})
 const AccountParams = Type.Object({ id: Type.String() })
 
-/** Management of service accounts. */
 export const serviceAccountRoutes: FastifyPluginAsyncTypebox<{
   readonly serviceAccounts: ServiceAccountService
 }> = async (app, { serviceAccounts }) => {

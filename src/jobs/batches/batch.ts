@@ -21,7 +21,6 @@ export interface BatchSender {
 /** The way a file is to be scored. */
 export interface BatchOptions {
   readonly format: BatchFormat
-  /** Form of the results. */
   readonly results: BatchFormat
   /** Column or property with the reference of an applicant. */
   readonly idField: string
@@ -31,7 +30,6 @@ export interface BatchOptions {
   readonly routingKey: string | null
 }
 
-/** The file of a batch. */
 interface BatchInput {
   /** Below the store. */
   readonly key: string
@@ -94,7 +92,6 @@ export interface Batch extends NewBatch {
   readonly errorSums: readonly number[]
   /** Bytes of the results and errors that are stored. */
   readonly resultBytes: number
-  /** Columns that no model knows. */
   readonly unknownColumns: UnknownColumns
   /** Request that the next chunk is in the log; null before the first chunk. */
   readonly requestId: string | null

@@ -19,7 +19,6 @@ import type { FileRecord, ReadFeatures, Records } from './input/record.ts'
 import { newResultWriter } from './results/new-writer.ts'
 import type { ResultChunk, ResultRow } from './results/result-writer.ts'
 
-/** A chunk as it is to be stored. */
 interface ScoredChunk {
   readonly results: Uint8Array
   /** Lines of JSON; empty without errors. */
@@ -99,7 +98,6 @@ export class ChunkScorer {
     return { categories, idField: this.options.idField, isStrict: this.isStrict }
   }
 
-  /** Scores one chunk. */
   score(records: Records, facts: ChunkFacts): ScoredChunk {
     const { routingKey } = this.options
     const { bucket, position } = assignModel(this.deployment, routingKey ?? this.batchId)

@@ -13,7 +13,6 @@ export interface StoredPart {
   readonly sum: number | undefined
 }
 
-/** The parts of the results of a batch. */
 export function resultParts(batch: Batch): StoredPart[] {
   return Array.from({ length: batch.chunks }, (_, chunk) => ({
     batchId: batch.id,
@@ -24,7 +23,6 @@ export function resultParts(batch: Batch): StoredPart[] {
   }))
 }
 
-/** The parts of the errors of a batch. */
 export function errorParts(batch: Batch): StoredPart[] {
   return batch.errorChunks.map((chunk, at) => ({
     batchId: batch.id,

@@ -315,7 +315,6 @@ function tooManyUploads(): AppError {
 
 /** A file that was received, and how it is to be scored. */
 interface ReceivedUpload {
-  /** Id of the batch. */
   readonly id: string
   readonly state: DeploymentState
   readonly file: ReceivedFile

@@ -293,7 +293,6 @@ async function moveBatch(tx: Transaction, step: BatchStep): Promise<boolean> {
   return true
 }
 
-/** Notes the part with the errors of a chunk. */
 function addedErrors(chunk: number, sum: number): SQL {
   return sql`error_chunks = array_append(error_chunks, ${chunk}::integer),
     error_sums = array_append(error_sums, ${sum}::integer),`

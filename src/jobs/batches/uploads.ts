@@ -77,7 +77,6 @@ export class Uploads {
     }
   }
 
-  /** Removes a file by its name. */
   async remove(name: string): Promise<void> {
     await rm(join(this.directory, name), { force: true })
   }

@@ -1,7 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Result of an attempt. */
 export interface SendResult {
   /** HTTP status; null without an answer. */
   readonly status: number | null

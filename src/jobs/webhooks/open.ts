@@ -30,7 +30,6 @@ interface WebhookOptions {
   readonly spoolRefusal: () => string | null
 }
 
-/** Webhooks of this process. */
 export interface OpenWebhooks {
   readonly service: WebhookService
   readonly deliverer: Deliverer

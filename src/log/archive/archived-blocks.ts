@@ -26,7 +26,6 @@ export interface LostBlock {
   readonly reason: LostReason
 }
 
-/** The key of a block. */
 type BlockKey = Pick<BlockFactsRow, 'block_id' | 'first_at_ms'>
 
 export const ARCHIVED_COLUMNS = sql`${listFacts('score_archive_blocks')}, file_key,

@@ -7,7 +7,6 @@ import { checkHeld, type Holding } from './lease.ts'
 import { type FileKind, type FileName, type FileSlot, formatFileKey } from './names.ts'
 import type { RowGroupFacts, WrittenPart } from './written-part.ts'
 
-/** Content of an object. */
 export interface ObjectContent {
   readonly bytes: number
   readonly sha256: Buffer

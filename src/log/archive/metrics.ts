@@ -10,7 +10,6 @@ interface MeasuredArchive {
   readonly lost: Readonly<Record<LostReason, number>>
 }
 
-/** Adds the metrics of the archive. */
 export function addArchiveMetrics(
   metrics: MetricRegistry,
   { archiver, checker, lost }: MeasuredArchive,

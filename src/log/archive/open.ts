@@ -18,7 +18,6 @@ import { ForeignArchiveError } from './identity.ts'
 import { addArchiveMetrics } from './metrics.ts'
 import { type ArchivePartsOptions, archiveParts } from './parts.ts'
 
-/** Settings of the archive. */
 interface ArchiveConfig extends ObjectStoreConfig {
   /** `file:///directory` or `s3://bucket/prefix`; null: there is no archive. */
   readonly scoreLogArchive: string | null

@@ -16,7 +16,6 @@ import type { BlockData } from './stored-block.ts'
 /** Version of the payload. */
 export const BLOCK_FORM = 1
 
-/** A block as it is stored. */
 export interface EncodedBlock extends BlockData {
   readonly firstAtMs: number
   readonly lastAtMs: number

@@ -67,7 +67,6 @@ function* encodeWith(
   return blocks
 }
 
-/** Ids of the models of these heads. */
 function listModelIds(heads: readonly KnownHead[]): string[] {
   const ids = new Set<string>()
   for (const { head } of new Set(heads)) for (const { modelId } of head.models) ids.add(modelId)

@@ -148,7 +148,6 @@ export function readResults(
   return results
 }
 
-/** Reads over the results. */
 export function skipResults(from: ByteReader, count: number): void {
   if (from.u8() === STORED) {
     from.skip(2 * F64_BYTES * count)

@@ -13,7 +13,6 @@ export interface BlockData {
   readonly data: Buffer
 }
 
-/** A row of the blocks. */
 export interface StoredBlock extends BlockData {
   /** Unique with `firstAtMs`. */
   readonly blockId: string

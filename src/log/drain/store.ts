@@ -22,7 +22,6 @@ interface LogBatch {
   readonly erasures: number
 }
 
-/** A record as the log stores it. */
 type StoredRecord = Pick<RecordV4, 'payload'>
 
 /** Thrown to take back what a transaction did. */

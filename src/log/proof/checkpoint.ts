@@ -1,6 +1,5 @@
 import { SigningKey } from './signing-key.ts'
 
-/** A state of a tree. */
 export interface TreeState {
   readonly origin: string
   readonly size: number

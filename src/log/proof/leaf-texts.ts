@@ -19,7 +19,6 @@ import {
 import { LeafMemory } from './leaf-memory.ts'
 import { isPlain, writeDigits } from './leaf-numbers.ts'
 
-/** Version of the text of a leaf. */
 const LEAF_VERSION = 1
 /** The byte before the data of a leaf, see `leafHash`. */
 const LEAF_PREFIX = '\u0000'
@@ -60,7 +59,6 @@ const RESULT_ROOM = 80
 /** The leaf that is being written. */
 const memory = new LeafMemory()
 
-/** The cells of one model in a record. */
 interface ModelCells {
   readonly features: number
   readonly bytesPerCell: 1 | 2

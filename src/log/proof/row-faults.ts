@@ -40,7 +40,6 @@ export async function findFault(
   return wrong.length === 0 ? null : `its records say otherwise than ${wrong.join(', ')}`
 }
 
-/** A span of times. */
 class Span {
   first = Number.POSITIVE_INFINITY
   last = Number.NEGATIVE_INFINITY

@@ -45,7 +45,6 @@ export class TreeStore extends DatabaseStore {
     return new Map(rows.map(({ position, hash }) => [position, Buffer.from(hash)]))
   }
 
-  /** The leaves from this one on, in their order. */
   leaves(treeId: number, first: number, count: number): Promise<TreeLeaf[]> {
     return readLeaves(this.db, treeId, first, count)
   }

@@ -38,7 +38,6 @@ export interface CellColumns {
   served(request: number): number
   /** Index of a row among the records of its request. */
   recordIndex(row: number): number
-  /** The reference of the applicant, or null. */
   reference(row: number): string | null
 }
 

@@ -46,7 +46,6 @@ export interface ScannedColumns {
   hashReference(row: number, hasher: NameHasher): boolean
   scoredAtMs(request: number): number
   latencyMs(request: number): number
-  /** Number of applicants of the request. */
   applicants(request: number): number
   /** Position of the model that answered. */
   served(request: number): number

@@ -60,7 +60,6 @@ export class LogReader {
     this.options = options
   }
 
-  /** The request with this id, or null. */
   async find(requestId: string): Promise<LoggedRequest | null> {
     const idMs = isId(requestId, 'req_') ? timeOfId(requestId) : null
     if (idMs === null) return null

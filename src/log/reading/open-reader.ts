@@ -25,7 +25,6 @@ interface LogReaderOptions extends Pick<Deps, 'db' | 'guarded'> {
   readonly spool?: UndrainedSpool
   /** Absent: what is in an archive is unavailable. */
   readonly archive?: (Pick<LogArchive, 'files'> & Partial<LogArchive>) | undefined
-  /** Counts damaged blocks. */
   readonly damaged?: DamagedBlocks
 }
 
@@ -44,7 +43,6 @@ export interface OpenLogReader {
   readonly openAnew: () => OpenLogReader
 }
 
-/** Makes a reader of the log. */
 export function openLogReader(options: LogReaderOptions): OpenLogReader {
   const { db, guarded, spool, archive, damaged } = options
   const texts = guarded(new ModelTextStore(db))

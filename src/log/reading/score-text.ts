@@ -50,7 +50,6 @@ function headText(request: LoggedRequest): string {
   return `${JSON.stringify(head).slice(0, -1)},"records":[`
 }
 
-/** Writes the results of one model. */
 function resultWriter(
   { modelId, role, challengerId, specSha256 }: LoggedModel,
   stored: StoredModel | null,

@@ -96,7 +96,6 @@ export function readLoggedRequest(
   }
 }
 
-/** Makes the models of a request from the head of its record. */
 export function loggedModels({ models }: RecordHead): LoggedModel[] {
   return models.map(({ modelId, challengerId, specSha256, baselineId }) => ({
     modelId,

@@ -8,7 +8,6 @@ export class ModelParts {
   readonly features: number
   readonly cellOfSlot: Uint16Array
   readonly bytesPerCell: 1 | 2
-  /** Bytes of each of its results. */
   readonly resultBytes: number
 
   constructor(model: CompiledModel, specSha256: Uint8Array) {

@@ -1,6 +1,5 @@
 import type { CellModel } from '../../engine/index.ts'
 
-/** Models by id. */
 export type ModelsById = ReadonlyMap<string, CellModel>
 
 /** Gives compiled models: blocks leave out what follows from a model and its matched bins. */

@@ -63,7 +63,6 @@ export class RollupSums {
     return added
   }
 
-  /** The rollups of all minutes. */
   minuteRollups(): KeyedRollup[] {
     return [...this.minutes.values()]
   }

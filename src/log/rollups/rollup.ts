@@ -41,7 +41,6 @@ export function latencyShareMs(latencyMs: number, applicants: number): number {
   return latencyMs / applicants
 }
 
-/** The rollup of one request. */
 export function makeRollup(served: ServedResults): Rollup {
   const rollup = { ...computeSums(served), scoreBuckets: new Map(), latencyBuckets: new Map() }
   countRequest(rollup, served)

@@ -21,7 +21,6 @@ export function sealFrame(bytes: Buffer, start: number, end: number): void {
   bytes.writeUInt32LE(crc32(bytes.subarray(payload, end)), start + CHECKSUM_AT)
 }
 
-/** Reads the checksum of the frame header at the start of `bytes`. */
 export function readFrameChecksum(bytes: Buffer): number {
   return bytes.readUInt32LE(CHECKSUM_AT)
 }

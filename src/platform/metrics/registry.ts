@@ -62,7 +62,6 @@ export class MetricRegistry {
     }))
   }
 
-  /** Reads the metrics of this process. */
   read(): MetricSnapshot {
     return [...this.readers.values()].map((read) => read())
   }

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { isObjectKey } from './object-store.ts'
 
-/** The place of objects. */
 type ObjectLocation =
   | { readonly kind: 'directory'; readonly path: string }
   /** The prefix has no `/` at its ends; it can be empty. */

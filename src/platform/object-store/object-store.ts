@@ -18,7 +18,6 @@ export interface ByteRange {
  */
 export interface ObjectSource {
   readonly bytes: number
-  /** SHA-256 of the bytes. */
   readonly sha256: Buffer
   /** A file with these bytes that nobody changes: a directory on its disk need not copy it. */
   readonly path?: string
@@ -78,7 +77,6 @@ export interface ObjectStore {
   close(): void
 }
 
-/** Most bytes of one read. */
 export const READ_BYTES_MAX = 64 * 1024 * 1024
 /** As S3 has it. */
 const KEY_BYTES_MAX = 1_024

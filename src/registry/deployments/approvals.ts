@@ -26,7 +26,6 @@ export interface ChangeRequestFilter {
   readonly at: Date
 }
 
-/** A decision as it is stored. */
 interface Decision {
   readonly decidedBy: string
   readonly decidedAt: Date

@@ -16,7 +16,6 @@ export interface NewDeployment {
   readonly updatedAt: Date
 }
 
-/** A model as deployments refer to it. */
 export interface ModelRef {
   readonly id: string
   readonly name: string
@@ -41,7 +40,6 @@ export interface Challenger {
   readonly bucketRanges: readonly number[]
 }
 
-/** A deployment with its models. */
 export interface Deployment {
   readonly id: string
   readonly teamId: string

@@ -19,7 +19,6 @@ import type { DeploymentStore } from './store.ts'
 import { type Change, findChallenger } from './succession.ts'
 import { readTrafficSettings, type TrafficAction, trafficOrder } from './traffic-settings.ts'
 
-/** A deployment in a list. */
 export interface DeploymentSummary {
   readonly id: string
   readonly name: string
@@ -94,7 +93,6 @@ type OrderPlan = (
   read: ChangeReader,
 ) => DeploymentOrder | Promise<DeploymentOrder>
 
-/** The body of a rollback. */
 interface RollbackCommand {
   readonly reason?: string | undefined
   readonly emergency?: boolean | undefined

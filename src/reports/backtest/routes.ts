@@ -13,7 +13,6 @@ import type { BacktestService } from './service.ts'
 /** A larger card is registered first: the specification is kept with its job. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024
 
-/** Starts backtests. */
 export const backtestRoutes: FastifyPluginAsyncTypebox<{
   readonly backtests: BacktestService
 }> = async (app, { backtests }) => {

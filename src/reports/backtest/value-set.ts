@@ -130,5 +130,4 @@ export function ofOtherType({ missing, numbers, texts: set }: ValueSet): ValueSe
   }
 }
 
-/** The set of all values. */
 export const ANY_VALUE: ValueSet = { missing: true, numbers: [ALL_NUMBERS], texts: ALL_TEXTS }

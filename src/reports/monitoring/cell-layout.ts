@@ -39,7 +39,6 @@ export interface FeatureLayout {
   readonly missingBinPlace: number
 }
 
-/** Lays out the cells of each feature of a card. */
 export function cellLayout({ spec, model }: Card): FeatureLayout[] {
   return spec.features.map((feature, index) => featureLayout(feature, index, model))
 }

@@ -38,7 +38,6 @@ export class CutoffTally {
     return takersOfModel({ modelId: this.options.modelId, population: 'all' })
   }
 
-  /** Reads a part of a scan. */
   readonly makeReader = (columns: ScannedColumns): PartReader | null => {
     const model = columns.models.find(({ modelId }) => modelId === this.options.modelId)
     if (model === undefined) return null

@@ -105,7 +105,6 @@ export class ModelTallies {
     return takersOfModel(this.options)
   }
 
-  /** Reads a part of a scan. */
   readonly makeReader = (columns: ScannedColumns): PartReader | null => {
     const { modelId, population, findStart } = this.options
     const position = columns.models.findIndex((model) => model.modelId === modelId)

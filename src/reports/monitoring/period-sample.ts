@@ -9,7 +9,6 @@ import type { MonitoredModel, NewBaseline } from './monitored.ts'
 import type { QueuedScans } from './queued-scans.ts'
 import { ScoreEdges } from './score-edges.ts'
 
-/** The sample of a baseline. */
 export type Sample = Pick<NewBaseline, 'origin' | 'n' | 'meanScore' | 'counts'>
 
 interface SampledPeriod {

@@ -15,7 +15,6 @@ export class ScoreEdges {
     this.modelId = modelId
   }
 
-  /** Reads a part of a scan. */
   readonly makeReader = (columns: ScannedColumns): PartReader | null => {
     const model = columns.models.find(({ modelId }) => modelId === this.modelId)
     if (model === undefined) return null

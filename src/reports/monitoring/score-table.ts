@@ -43,7 +43,6 @@ export class ScoreTable {
     return sortedInTurns(Float64Array.from(this.places.keys()))
   }
 
-  /** Number of applicants with this score. */
   countAt(score: number): number {
     const place = FIELDS * (this.places.get(score) ?? 0)
     return (this.values[place + N_APPROVED] ?? 0) + (this.values[place + N_DECLINED] ?? 0)

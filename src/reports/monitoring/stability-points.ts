@@ -44,7 +44,6 @@ export class StabilityPoints {
     })
   }
 
-  /** The point of a period. */
   at(tally: ModelTally): Point {
     const { input, bands } = this
     const { zeroFill, thresholds } = input

@@ -15,7 +15,6 @@ interface SwapOptions {
   readonly cutoff: number
   /** With the rule `explicit`, and only with it. */
   readonly challengerCutoff: number | null
-  /** Direction of each model by its id. */
   readonly findDirection: (modelId: string) => Promise<Direction>
   readonly challengerDirection: Direction
   /** See `SCORES_MAX`. */

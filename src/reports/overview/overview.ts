@@ -51,7 +51,6 @@ export interface OverviewSubject {
   readonly basis: string | null
 }
 
-/** Answers of a week. */
 export interface WeekVolume {
   readonly deploymentId: string
   readonly startMs: number

@@ -82,12 +82,10 @@ export class LabelledApplicants {
     return this.names.size
   }
 
-  /** The numbers of all applicants. */
   *[Symbol.iterator](): Generator<number> {
     for (let applicant = 0; applicant < this.size; applicant++) yield applicant
   }
 
-  /** Returns what is known of an applicant. */
   readFacts(applicant: number): ApplicantFacts {
     const { performances: performed, decisions: decided } = this
     const outcome = OUTCOMES[performed.what.at(applicant)]
@@ -127,7 +125,6 @@ export class LabelledApplicants {
     )
   }
 
-  /** Tells whether a report has counted an applicant. */
   isCounted(applicant: number): boolean {
     return this.counted.at(applicant) === 1
   }
@@ -198,7 +195,6 @@ function momentAt(column: NumberColumn, applicant: number): number | null {
   return Number.isNaN(atMs) ? null : atMs
 }
 
-/** Names a scoring. */
 export function makeKey({ requestId, recordIndex }: Omit<ScoringPlace, 'scoredAtMs'>): string {
   return `${requestId}/${recordIndex}`
 }

@@ -31,7 +31,6 @@ export interface FactOrder {
   readonly revision: number
 }
 
-/** Facts of one scoring. */
 export interface ScoringFacts {
   readonly place: ScoringPlace
   readonly referenceHash: string | null

@@ -24,7 +24,6 @@ export class NameTable implements NameHasher {
   private readonly parts: Part[] = Array.from({ length: PARTS }, () => newPart(SLOTS_FIRST))
   private high = 0
   private low = 0
-  /** Number of names. */
   size = 0
 
   ofText(text: string): void {

@@ -63,7 +63,6 @@ interface PairedPerformance extends PairedComparison {
   readonly modelId: string
 }
 
-/** The sources of a report. */
 interface ReportInput {
   readonly tally: PerformanceTally
   readonly population: Population

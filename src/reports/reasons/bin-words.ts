@@ -7,7 +7,6 @@ import {
 } from '../../engine/index.ts'
 import type { FeatureOutcome } from '../../log/index.ts'
 
-/** A bin as an answer shows it. */
 export interface BinAnswer {
   readonly index: number
   readonly range?: string

@@ -79,7 +79,6 @@ export interface Explanation {
 
 interface ExplanationOptions {
   readonly scores: ScoreReadingService
-  /** Reads a baseline by its id. */
   readonly baseline: (baselineId: string) => Promise<ReasonBaseline | null>
   /** The present cut-off of a deployment; null without one, and where another model is champion. */
   readonly cutoff: (deploymentId: string, modelId: string) => Promise<number | null>

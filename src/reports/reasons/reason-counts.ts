@@ -36,7 +36,6 @@ export interface ReasonCounts {
 
 interface CountOptions {
   readonly lang: string
-  /** Reads a baseline by its id. */
   readonly baseline: (baselineId: string) => Promise<ReasonBaseline | null>
 }
 

@@ -37,7 +37,6 @@ export interface StoredBaseline {
   readonly createdAtMs: number
 }
 
-/** An order of a baseline. */
 interface BaselineOrder {
   readonly modelId: string
   readonly method: string

@@ -14,7 +14,6 @@ export interface ReplayDifference {
   readonly recomputed: number | string | null
 }
 
-/** Findings of a replay. */
 export interface ReplayTotals {
   /** Number of results: one for each applicant and model. */
   n: number

@@ -22,7 +22,6 @@ interface ReplayQuery {
   readonly to?: string | undefined
 }
 
-/** The input of a replay job. */
 interface ReplayInput extends ReplayQuery {
   readonly deployment_id: string
 }

@@ -24,7 +24,6 @@ export interface RecentScore {
   readonly scoredAtMs: number
 }
 
-/** A request of a block, and the block's models. */
 interface BlockRequest {
   readonly block: OpenBlock
   readonly index: number

@@ -11,7 +11,6 @@ export interface Histogram {
   readonly counts: number[]
 }
 
-/** Bins of a histogram. */
 interface HistogramScale {
   readonly low: number
   readonly width: number

@@ -156,7 +156,6 @@ export class BatchThreads {
     return this.hand(chosen.thread, chosen.heldId, deployment, order)
   }
 
-  /** The threads that have room. */
   private openFor(weight: number): BatchThread[] {
     const isQuiet = this.isQuiet()
     if (this.weights + weight > WEIGHTS_MAX) return []

@@ -56,7 +56,6 @@ interface BatchRefused {
   readonly refusal: Pick<AppError, 'code' | 'message' | 'details'>
 }
 
-/** A batch that was scored. */
 export interface BatchDone {
   /** The answer is at its start. */
   readonly memory: ArrayBuffer

@@ -4,7 +4,6 @@ import type { SqlOptions } from './options.ts'
 import { type Column, formatCase } from './subqueries.ts'
 import { slotCase } from './values.ts'
 
-/** The reasons that a statement gives. */
 export interface SqlReasons {
   /** Columns `reason_1` and so on. */
   readonly count: number
@@ -20,7 +19,6 @@ interface ReasonPlan {
   readonly subqueries: ReadonlyArray<readonly [name: string, columns: readonly Column[]]>
   /** Columns beside the keys and the points that the last of them has. */
   readonly columns: readonly string[]
-  /** Columns of the result. */
   readonly results: readonly Column[]
 }
 

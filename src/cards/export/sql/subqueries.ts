@@ -1,4 +1,3 @@
-/** A column of a subquery: its name and its expression. */
 export type Column = readonly [alias: string, expression: string]
 
 /** A subquery that reads from the previous one. */

@@ -8,7 +8,6 @@ export interface DemoPerson {
   readonly may: string
 }
 
-/** Colleagues of the owner. */
 export const COLLEAGUES = {
   approver: {
     email: 'approver@demo.example',

@@ -30,7 +30,6 @@ interface SignOnOptions {
   readonly onChange: (userId: string) => void
 }
 
-/** A session that a sign-on has begun. */
 interface SignedOn extends Session {
   /** As `begin` was told. */
   readonly formerTokenHash: string | null

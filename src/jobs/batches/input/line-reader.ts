@@ -23,7 +23,6 @@ export interface LineForm {
 /** Longest line, as the body of a single score. */
 export const LINE_BYTES_MAX = 1024 * 1024
 const LONG_LINE = `the line is longer than ${LINE_BYTES_MAX} bytes: put each applicant on a line of their own, without columns that no model uses`
-/** Bytes of a chunk. */
 const CHUNK_BYTES = 2 * 1024 * 1024
 const NEWLINE = 0x0a
 const RETURN = 0x0d
@@ -34,7 +33,6 @@ interface LineReaderOptions {
   readonly window: FileWindow
   readonly form: LineForm
   readonly position: BatchPosition
-  /** Most records of a chunk. */
   readonly recordsMax: number
 }
 

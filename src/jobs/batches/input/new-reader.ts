@@ -21,7 +21,6 @@ interface ReaderOptions {
   readonly features: ReadFeatures
   /** The next position. */
   readonly position: BatchPosition
-  /** Most records of a chunk. */
   readonly recordsMax: number
 }
 

@@ -1,4 +1,3 @@
-/** Bounds of a structure. */
 interface ThriftBounds {
   /** Offset behind the last byte that belongs to it. */
   readonly end: number

@@ -11,7 +11,6 @@ import {
   readColumns,
 } from './result-writer.ts'
 
-/** Begins the results of a chunk. */
 export function newResultWriter(format: BatchFormat, chunk: ResultChunk): ResultWriter {
   if (format === 'parquet') return new ParquetResults(chunk)
   return format === 'csv' ? new CsvResults(chunk) : new NdjsonResults(chunk)

@@ -11,10 +11,8 @@ export interface ResultRow {
   readonly shadowText: string
 }
 
-/** Facts of a chunk. */
 export interface ResultChunk {
   readonly requestId: string
-  /** The model that answers. */
   readonly model: ServingModel
   readonly isFirst: boolean
   readonly withContributions: boolean
@@ -25,7 +23,6 @@ export interface ResultChunk {
   readonly rows: number
 }
 
-/** Writes the results of one chunk. */
 export interface ResultWriter {
   /** Takes the result that the `ModelScore` of the model holds just now. */
   add(row: ResultRow): void

@@ -7,7 +7,6 @@ import { ROLLUP_COLUMNS, type RollupRow, rollupOfRow } from '../../rollups/rollu
 import { type KeyedRollup, type RollupKey, rollupKeyText } from '../../rollups/rollup-sums.ts'
 import type { Span } from '../../rollups/spans.ts'
 
-/** Adds rollups to those of the database. */
 export async function addToRollups(tx: Transaction, added: readonly KeyedRollup[]): Promise<void> {
   if (added.length === 0) return
   const stored = await readRollups(tx, added)
@@ -34,7 +33,6 @@ export async function addToRollups(tx: Transaction, added: readonly KeyedRollup[
       score_buckets = excluded.score_buckets, latency_buckets = excluded.latency_buckets`)
 }
 
-/** Reads the rollups with these keys. */
 async function readRollups(
   tx: Transaction,
   keys: readonly RollupKey[],

@@ -18,7 +18,6 @@ export interface LogErasure {
 
 interface LogErasureOptions {
   readonly eraser: LogEraser
-  /** Stores the audit record of an erasure. */
   readonly store: { record(record: NewAuditRecord): Promise<void> }
   readonly clock: Clock
   /** Takes the reference out of what else has it, and returns the number of places. */

@@ -27,7 +27,6 @@ interface FeedPage {
 
 interface ScoreFeedOptions {
   readonly drained: DrainedScores
-  /** Stores the audit record of a page. */
   readonly store: { record(record: NewAuditRecord): Promise<void> }
   readonly clock: Clock
 }

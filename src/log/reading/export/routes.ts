@@ -25,7 +25,6 @@ const TYPES: Readonly<Record<LogExportFormat, string>> = {
   parquet: 'application/vnd.apache.parquet',
 }
 
-/** Exports the score log. */
 export const logExportRoutes: FastifyPluginAsyncTypebox<LogExportRouteOptions> = async (
   app,
   { logExports, scoreFeed, scoreReading },

@@ -23,7 +23,6 @@ export interface LogExportQuery {
 interface LogExportOptions {
   readonly reader: LogReader
   readonly models: CellModels
-  /** Stores the audit record of an export. */
   readonly store: { record(record: NewAuditRecord): Promise<void> }
   readonly clock: Clock
 }

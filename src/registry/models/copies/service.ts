@@ -37,7 +37,6 @@ interface CopyOrder {
   readonly autoDeploy: boolean
 }
 
-/** The answer of a copy. */
 type Copied = Omit<Deployed, 'model'> & { readonly model: ModelCopy['model'] }
 
 /** Copies models from one environment to the other. */

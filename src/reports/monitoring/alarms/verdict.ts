@@ -7,7 +7,6 @@ import type { Stability } from '../../../../schemas/monitoring.ts'
 import { discoveries } from '../statistics/benjamini-hochberg.ts'
 import type { Verdict } from '../statistics/population-stability.ts'
 
-/** Findings of an evaluation. */
 export interface Evaluation {
   /** Null without a baseline. */
   readonly verdict: Verdict | null

@@ -12,7 +12,6 @@ export type ZeroFill =
   | { readonly kind: 'share'; readonly share: number }
   | { readonly kind: 'skip' }
 
-/** A cell of an index. */
 interface StabilityCell {
   /** Raw share of each side; null without any count on that side. */
   readonly expectedShare: number | null
