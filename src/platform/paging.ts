@@ -1,4 +1,4 @@
-import { lt, type SQL } from 'drizzle-orm'
+import { and, desc, lt, type SQL } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 
 /** Part of a list to read, newest first. */
@@ -58,9 +58,30 @@ export function rowsToRead({ limit }: PageRequest): number {
   return limit + 1
 }
 
-/** Condition of a page's query: only rows after the cursor, in descending order of the ids. */
-export function rowsAfter({ cursor }: PageRequest, id: PgColumn): SQL | undefined {
-  return cursor === undefined ? undefined : lt(id, cursor)
+/** A selection without conditions. */
+interface Selection<Row> {
+  where(condition: SQL | undefined): {
+    orderBy(order: SQL): { limit(rows: number): PromiseLike<Row[]> }
+  }
+}
+
+/**
+ * Reads a page of a selection, newest first.
+ *
+ * @param id of a row, or what else rises with time
+ */
+export async function readPage<Row extends { readonly id: string }>(
+  selection: Selection<Row>,
+  page: PageRequest,
+  id: PgColumn,
+  ...conditions: (SQL | undefined)[]
+): Promise<Page<Row>> {
+  const isAfter = page.cursor === undefined ? undefined : lt(id, page.cursor)
+  const rows = await selection
+    .where(and(...conditions, isAfter))
+    .orderBy(desc(id))
+    .limit(rowsToRead(page))
+  return makePage(rows, page)
 }
 
 /** Makes a page of the rows that were read for it, at most `rowsToRead`. */
@@ -71,4 +92,12 @@ export function makePage<Item extends { readonly id: string }>(
   if (rows.length <= limit) return { items: rows, nextCursor: null }
   const items = rows.slice(0, limit)
   return { items, nextCursor: items.at(-1)?.id ?? null }
+}
+
+/** Makes each item of a page another one. */
+export function mapPage<From, To>(
+  { items, nextCursor }: Page<From>,
+  map: (item: From) => To,
+): Page<To> {
+  return { items: items.map(map), nextCursor }
 }

@@ -1,15 +1,9 @@
-import { and, desc, eq, isNull, or, sql } from 'drizzle-orm'
+import { and, eq, isNull, or, sql } from 'drizzle-orm'
 import { managerNow } from '../../http/access/manager-store.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
 import { type Database, queryRows } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import {
-  makePage,
-  type Page,
-  type PageRequest,
-  rowsAfter,
-  rowsToRead,
-} from '../../platform/paging.ts'
+import { type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { apiKeys } from '../../tables/keys.ts'
 import type { serviceAccounts } from '../../tables/service-accounts.ts'
 import { lockTeam } from '../audit/lock-team.ts'
@@ -100,16 +94,9 @@ export class KeyStore {
   }
 
   /** A team's active keys, newest first. */
-  async ofTeam(teamId: string, page: PageRequest): Promise<Page<ActiveKey>> {
-    const rows = await this.db
-      .select(KEY_IN_FORCE)
-      .from(apiKeys)
-      .where(
-        and(eq(apiKeys.teamId, teamId), isNull(apiKeys.revokedAt), rowsAfter(page, apiKeys.id)),
-      )
-      .orderBy(desc(apiKeys.id))
-      .limit(rowsToRead(page))
-    return makePage(rows, page)
+  ofTeam(teamId: string, page: PageRequest): Promise<Page<ActiveKey>> {
+    const keys = this.db.select(KEY_IN_FORCE).from(apiKeys)
+    return readPage(keys, page, apiKeys.id, eq(apiKeys.teamId, teamId), isNull(apiKeys.revokedAt))
   }
 
   /** Id of the team that owns an active key, or null. */

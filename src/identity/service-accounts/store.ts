@@ -1,15 +1,9 @@
-import { and, desc, eq, isNull, or } from 'drizzle-orm'
+import { and, eq, isNull, or } from 'drizzle-orm'
 import type { PresentManager } from '../../http/access/manager.ts'
 import { managerNow } from '../../http/access/manager-store.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import {
-  makePage,
-  type Page,
-  type PageRequest,
-  rowsAfter,
-  rowsToRead,
-} from '../../platform/paging.ts'
+import { type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { serviceAccounts } from '../../tables/service-accounts.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { Actor, NewAuditRecord } from '../audit/record.ts'
@@ -80,20 +74,10 @@ export class ServiceAccountStore extends DatabaseStore {
   }
 
   /** A team's accounts that are not revoked, newest first. */
-  async ofTeam(teamId: string, page: PageRequest): Promise<Page<ServiceAccount>> {
-    const rows = await this.db
-      .select(ACCOUNT)
-      .from(serviceAccounts)
-      .where(
-        and(
-          eq(serviceAccounts.teamId, teamId),
-          isNull(serviceAccounts.revokedAt),
-          rowsAfter(page, serviceAccounts.id),
-        ),
-      )
-      .orderBy(desc(serviceAccounts.id))
-      .limit(rowsToRead(page))
-    return makePage(rows, page)
+  ofTeam(teamId: string, page: PageRequest): Promise<Page<ServiceAccount>> {
+    const { id, teamId: team, revokedAt } = serviceAccounts
+    const accounts = this.db.select(ACCOUNT).from(serviceAccounts)
+    return readPage(accounts, page, id, eq(team, teamId), isNull(revokedAt))
   }
 
   /**

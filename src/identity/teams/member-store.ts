@@ -1,14 +1,8 @@
-import { and, count, desc, eq, inArray } from 'drizzle-orm'
+import { and, count, eq, inArray } from 'drizzle-orm'
 import { managerNow } from '../../http/access/manager-store.ts'
 import type { Transaction } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import {
-  makePage,
-  type Page,
-  type PageRequest,
-  rowsAfter,
-  rowsToRead,
-} from '../../platform/paging.ts'
+import { type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { refreshTokens, users } from '../../tables/auth.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { Actor } from '../audit/record.ts'
@@ -27,14 +21,8 @@ const MEMBER = {
 /** Members of teams in PostgreSQL. */
 export class MemberStore extends DatabaseStore {
   /** The members of a team, newest first. */
-  async list(teamId: string, page: PageRequest): Promise<Page<Member>> {
-    const rows = await this.db
-      .select(MEMBER)
-      .from(users)
-      .where(and(eq(users.teamId, teamId), rowsAfter(page, users.id)))
-      .orderBy(desc(users.id))
-      .limit(rowsToRead(page))
-    return makePage(rows, page)
+  list(teamId: string, page: PageRequest): Promise<Page<Member>> {
+    return readPage(this.db.select(MEMBER).from(users), page, users.id, eq(users.teamId, teamId))
   }
 
   /** The user with this address, in any team. */

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import { lockTeam } from '../../identity/audit/lock-team.ts'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
@@ -6,13 +6,7 @@ import type { EventType, NewEvent } from '../../identity/outbox/event.ts'
 import { insertEvent } from '../../identity/outbox/writer.ts'
 import type { Database, Transaction } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import {
-  makePage,
-  type Page,
-  type PageRequest,
-  rowsAfter,
-  rowsToRead,
-} from '../../platform/paging.ts'
+import { mapPage, type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../../tables/webhooks.ts'
 import type { WebhookChange } from './service.ts'
 import type { Delivery, DeliveryState, SealedSecrets, Webhook } from './webhook.ts'
@@ -52,13 +46,9 @@ export class WebhookStore extends DatabaseStore {
   }
 
   async list(teamId: string, page: PageRequest): Promise<Page<Webhook>> {
-    const rows = await this.db
-      .select()
-      .from(webhooks)
-      .where(and(eq(webhooks.teamId, teamId), isThere, rowsAfter(page, webhooks.id)))
-      .orderBy(desc(webhooks.id))
-      .limit(rowsToRead(page))
-    return makePage(rows.map(readWebhook), page)
+    const stored = this.db.select().from(webhooks)
+    const found = await readPage(stored, page, webhooks.id, eq(webhooks.teamId, teamId), isThere)
+    return mapPage(found, readWebhook)
   }
 
   find(teamId: string, webhookId: string): Promise<Webhook | null> {
@@ -134,20 +124,13 @@ export class WebhookStore extends DatabaseStore {
     state: DeliveryState | undefined,
     page: PageRequest,
   ): Promise<Page<Delivery>> {
-    const rows = await this.db
+    const table = webhookDeliveries
+    const deliveries = this.db
       .select(DELIVERY)
-      .from(webhookDeliveries)
-      .innerJoin(webhookEvents, eq(webhookEvents.id, webhookDeliveries.eventId))
-      .where(
-        and(
-          eq(webhookDeliveries.webhookId, webhookId),
-          state && eq(webhookDeliveries.state, state),
-          rowsAfter(page, webhookDeliveries.id),
-        ),
-      )
-      .orderBy(desc(webhookDeliveries.id))
-      .limit(rowsToRead(page))
-    return makePage(rows, page)
+      .from(table)
+      .innerJoin(webhookEvents, eq(webhookEvents.id, table.eventId))
+    const isState = state && eq(table.state, state)
+    return readPage(deliveries, page, table.id, eq(table.webhookId, webhookId), isState)
   }
 
   /**

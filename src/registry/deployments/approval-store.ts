@@ -1,16 +1,10 @@
-import { and, desc, eq, gt, lte, or } from 'drizzle-orm'
+import { and, eq, gt, lte, or } from 'drizzle-orm'
 import { lockTeam } from '../../identity/audit/lock-team.ts'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
 import type { Database, Transaction } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import {
-  makePage,
-  type Page,
-  type PageRequest,
-  rowsAfter,
-  rowsToRead,
-} from '../../platform/paging.ts'
+import { mapPage, type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { changeRequests } from '../../tables/change-requests.ts'
 import type { ChangeRequest } from './approval.ts'
 import type { ChangeRequestFilter, DecisionCommand } from './approvals.ts'
@@ -37,20 +31,15 @@ export class ApprovalStore extends DatabaseStore {
         : state === 'expired'
           ? or(isStored, isOverdue)
           : isStored
-    const rows = await this.db
-      .select()
-      .from(changeRequests)
-      .where(
-        and(
-          eq(changeRequests.teamId, teamId),
-          deploymentId === undefined ? undefined : eq(changeRequests.deploymentId, deploymentId),
-          isState,
-          rowsAfter(page, changeRequests.id),
-        ),
-      )
-      .orderBy(desc(changeRequests.id))
-      .limit(rowsToRead(page))
-    return makePage(rows.map(readRequest), page)
+    const found = await readPage(
+      this.db.select().from(changeRequests),
+      page,
+      changeRequests.id,
+      eq(changeRequests.teamId, teamId),
+      deploymentId === undefined ? undefined : eq(changeRequests.deploymentId, deploymentId),
+      isState,
+    )
+    return mapPage(found, readRequest)
   }
 
   find(teamId: string, requestId: string): Promise<ChangeRequest | null> {

@@ -7,13 +7,7 @@ import { askedRow } from '../../platform/db/asked-rows.ts'
 import type { Database, Transaction } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { parseStoredJson } from '../../platform/json.ts'
-import {
-  makePage,
-  type Page,
-  type PageRequest,
-  rowsAfter,
-  rowsToRead,
-} from '../../platform/paging.ts'
+import { type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { challengers, deployments } from '../../tables/deployments.ts'
 import { models } from '../../tables/models.ts'
 import { putBaselineInForce, readBaselineInForce } from './baseline-in-force.ts'
@@ -42,7 +36,7 @@ export class DeploymentStore extends DatabaseStore {
     { environment }: DeploymentFilter,
     page: PageRequest,
   ): Promise<Page<DeploymentSummary>> {
-    const rows = await this.db
+    const summaries = this.db
       .select({
         id: deployments.id,
         name: deployments.name,
@@ -54,16 +48,13 @@ export class DeploymentStore extends DatabaseStore {
       })
       .from(deployments)
       .innerJoin(champion, eq(champion.id, deployments.championModelId))
-      .where(
-        and(
-          eq(deployments.teamId, teamId),
-          environment && eq(deployments.environment, environment),
-          rowsAfter(page, deployments.id),
-        ),
-      )
-      .orderBy(desc(deployments.id))
-      .limit(rowsToRead(page))
-    return makePage(rows, page)
+    return readPage(
+      summaries,
+      page,
+      deployments.id,
+      eq(deployments.teamId, teamId),
+      environment && eq(deployments.environment, environment),
+    )
   }
 
   find(teamId: string, deploymentId: string): Promise<Deployment | null> {

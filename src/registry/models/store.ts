@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { and, desc, eq, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import pLimit from 'p-limit'
 import { lockTeam } from '../../identity/audit/lock-team.ts'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
@@ -7,13 +7,7 @@ import { insertAuditRecord } from '../../identity/audit/writer.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
 import type { Transaction } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import {
-  makePage,
-  type Page,
-  type PageRequest,
-  rowsAfter,
-  rowsToRead,
-} from '../../platform/paging.ts'
+import { type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { takeTurn } from '../../platform/turn-taker.ts'
 import { deployments } from '../../tables/deployments.ts'
 import { modelBaselines } from '../../tables/model-baselines.ts'
@@ -68,25 +62,19 @@ export class ModelStore extends DatabaseStore {
     })
   }
 
-  async list(
+  list(
     teamId: string,
     { environment, status }: ModelFilter,
     page: PageRequest,
   ): Promise<Page<Model>> {
-    const rows = await this.db
-      .select(COLUMNS)
-      .from(models)
-      .where(
-        and(
-          eq(models.teamId, teamId),
-          environment && eq(models.environment, environment),
-          status && eq(models.status, status),
-          rowsAfter(page, models.id),
-        ),
-      )
-      .orderBy(desc(models.id))
-      .limit(rowsToRead(page))
-    return makePage(rows, page)
+    return readPage(
+      this.db.select(COLUMNS).from(models),
+      page,
+      models.id,
+      eq(models.teamId, teamId),
+      environment && eq(models.environment, environment),
+      status && eq(models.status, status),
+    )
   }
 
   find(teamId: string, modelId: string): Promise<StoredModel | null> {

@@ -1,14 +1,8 @@
-import { and, desc, eq } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import {
-  makePage,
-  type Page,
-  type PageRequest,
-  rowsAfter,
-  rowsToRead,
-} from '../../platform/paging.ts'
+import { mapPage, type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
 import { readBaseline } from '../../scoring/store.ts'
 import { deployments } from '../../tables/deployments.ts'
@@ -65,8 +59,9 @@ export class ReasonStore extends DatabaseStore {
   }
 
   async list(deploymentId: string, page: PageRequest): Promise<Page<ListedBaseline>> {
-    const rows = await this.db
-      .select({ baseline: reasonBaselines, inForceId: reasonBaselinesInForce.baselineId })
+    const { id } = reasonBaselines
+    const baselines = this.db
+      .select({ id, baseline: reasonBaselines, inForceId: reasonBaselinesInForce.baselineId })
       .from(reasonBaselines)
       .leftJoin(
         reasonBaselinesInForce,
@@ -75,16 +70,16 @@ export class ReasonStore extends DatabaseStore {
           eq(reasonBaselinesInForce.baselineId, reasonBaselines.id),
         ),
       )
-      .where(
-        and(eq(reasonBaselines.deploymentId, deploymentId), rowsAfter(page, reasonBaselines.id)),
-      )
-      .orderBy(desc(reasonBaselines.id))
-      .limit(rowsToRead(page))
-    const listed = rows.map(({ baseline, inForceId }) => ({
+    const found = await readPage(
+      baselines,
+      page,
+      id,
+      eq(reasonBaselines.deploymentId, deploymentId),
+    )
+    return mapPage(found, ({ baseline, inForceId }) => ({
       ...storedBaseline(baseline),
       isInForce: inForceId !== null,
     }))
-    return makePage(listed, page)
   }
 
   async find(deploymentId: string, baselineId: string): Promise<StoredBaseline | null> {
