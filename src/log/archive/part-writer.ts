@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
-import type { OpenBlock } from '../blocks/block.ts'
+import type { OpenBlock } from '../blocks/block-decoder.ts'
 import { openBlock } from '../blocks/block-decoder.ts'
 import type { StoredBlock } from '../blocks/stored-block.ts'
 import type { RowTexts } from '../reading/export/columns.ts'

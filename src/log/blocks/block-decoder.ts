@@ -17,12 +17,12 @@ import {
   SCORED_AT,
   SERVED_AT,
 } from '../record/record-v4.ts'
-import type { BlockGroup, NameHasher, OpenBlock, ResultColumns } from './block.ts'
+import type { NameHasher, ResultColumns } from './block.ts'
 import { BLOCK_FORM } from './block-encoder.ts'
 import { ByteReader, ByteWriter } from './bytes.ts'
 import { laterPlanes, readBytes, readDeltas, readPlanes } from './columns.ts'
 import { unpacked } from './compression.ts'
-import { GroupDecoder } from './group-decoder.ts'
+import { BlockGroup } from './group-decoder.ts'
 import { RequestIds } from './request-id-column.ts'
 import type { BlockData } from './stored-block.ts'
 
@@ -33,11 +33,14 @@ import type { BlockData } from './stored-block.ts'
  */
 export function openBlock(block: BlockData): OpenBlock {
   const { columns, random } = unpacked(block)
-  return new DecodedBlock(new ByteReader(columns), new ByteReader(random))
+  return new OpenBlock(new ByteReader(columns), new ByteReader(random))
 }
 
-/** The opposite of `BlockEncoder`. */
-class DecodedBlock implements OpenBlock {
+/**
+ * The requests of a block, as `BlockEncoder` wrote them. Columns are read on first use, and
+ * `payload` restores the bytes of record version 4 as they were drained.
+ */
+export class OpenBlock {
   readonly count: number
   private readonly heads: readonly Buffer[]
   private readonly keys: readonly string[]
@@ -53,7 +56,7 @@ class DecodedBlock implements OpenBlock {
   private readonly references: ShortTexts | null
   /** First row of each request within its group. */
   private readonly firstRow: Int32Array
-  private readonly decoders: readonly GroupDecoder[]
+  readonly groups: readonly BlockGroup[]
 
   constructor(from: ByteReader, random: ByteReader) {
     if (from.u8() !== BLOCK_FORM) throw new RangeError('the block is of another form')
@@ -73,19 +76,16 @@ class DecodedBlock implements OpenBlock {
     this.references = from.u8() === 0 ? null : new ShortTexts(from, count)
     this.firstRow = new Int32Array(count)
     const requests = this.requestsByHead()
-    this.decoders = this.heads.map((bytes, head) => {
+    this.groups = this.heads.map((bytes, head) => {
       const requestOfRow = requests[head] ?? new Int32Array(0)
-      return new GroupDecoder(readHeadV4(bytes), bytes, requestOfRow, from)
+      return new BlockGroup(readHeadV4(bytes), bytes, requestOfRow, from)
     })
   }
 
+  /** The models that `payload` and `results` need. */
   get modelIds(): string[] {
-    const ids = this.decoders.flatMap(({ head }) => head.models.map(({ modelId }) => modelId))
+    const ids = this.groups.flatMap(({ head }) => head.models.map(({ modelId }) => modelId))
     return [...new Set(ids)]
-  }
-
-  get groups(): readonly BlockGroup[] {
-    return this.decoders
   }
 
   requestId(index: number): string {
@@ -108,6 +108,7 @@ class DecodedBlock implements OpenBlock {
     return this.findDecoder(index).deploymentId
   }
 
+  /** Position of the model that answered. */
   served(index: number): number {
     return this.servedBy[index] ?? 0
   }
@@ -120,14 +121,17 @@ class DecodedBlock implements OpenBlock {
     return this.rowCounts[index] ?? 0
   }
 
+  /** First row of a request in its group. */
   findFirstRow(index: number): number {
     return this.firstRow[index] ?? 0
   }
 
+  /** Index in `groups` of the group with the rows of a request. */
   findGroup(index: number): number {
     return this.headOf[index] ?? 0
   }
 
+  /** The applicant's own id, of a row counted from the first of the request. */
   recordId(index: number, row: number): string | number | null {
     const decoder = this.findDecoder(index)
     const at = this.findFirstRow(index) + row
@@ -140,10 +144,18 @@ class DecodedBlock implements OpenBlock {
     return this.references?.at(index).toString() || null
   }
 
+  /** Tells whether a request of a group can have a reference, or a row of it a record id. */
   hasNames(group: number): boolean {
-    return this.references !== null || this.decoders[group]?.hasIds === true
+    return this.references !== null || this.groups[group]?.hasIds === true
   }
 
+  /**
+   * Hands over the reference of a single request, or the id of a record of a batch, without making
+   * a string of it.
+   *
+   * @param row of a batch, counted from the first of the request
+   * @returns false without one
+   */
   hashName(index: number, row: number, hasher: NameHasher): boolean {
     const { references } = this
     if (this.isBatch(index)) {
@@ -156,16 +168,23 @@ class DecodedBlock implements OpenBlock {
     return true
   }
 
+  /** Index of the request; -1 if the block does not hold it. */
   find(requestId: string): number {
     return this.ids.findIndex(requestId)
   }
 
+  /**
+   * The results of one model of a group.
+   *
+   * @throws Error if the model is not in `models` and its results are not stored
+   */
   results(group: number, model: number, models: ModelsById): ResultColumns {
-    const decoder = this.decoders[group]
+    const decoder = this.groups[group]
     if (decoder === undefined) throw new RangeError('the block has no such group')
     return decoder.results(model, models)
   }
 
+  /** A request as readers see it. @throws Error as `results` */
   request(index: number, models: ModelsById): LoggedRequest {
     const { head, models: columns } = this.findDecoder(index)
     const first = this.findFirstRow(index)
@@ -191,6 +210,7 @@ class DecodedBlock implements OpenBlock {
     }
   }
 
+  /** The record of a request in version 4. @throws Error as `results` */
   payload(index: number, models: ModelsById): Buffer {
     const { headBytes } = this.findDecoder(index)
     const out = new ByteWriter()
@@ -239,8 +259,8 @@ class DecodedBlock implements OpenBlock {
     }
   }
 
-  private findDecoder(index: number): GroupDecoder {
-    const decoder = this.decoders[this.headOf[index] ?? 0]
+  private findDecoder(index: number): BlockGroup {
+    const decoder = this.groups[this.headOf[index] ?? 0]
     if (decoder === undefined || index >= this.count) {
       throw new RangeError('the block has no such request')
     }

@@ -7,7 +7,6 @@ import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.
 import { ArchivedBlocks, type LostBlock } from '../archive/archived-blocks.ts'
 import type { BlockSources } from '../proof/block-sources.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../rollups/spans.ts'
-import type { OpenBlock } from './block.ts'
 import {
   makeCondition,
   makeRangeCondition,
@@ -16,6 +15,7 @@ import {
   WINDOW_DAYS_MAX,
 } from './block-conditions.ts'
 import { nameDay, readDayStarts } from './block-days.ts'
+import type { OpenBlock } from './block-decoder.ts'
 import { type ListedBlock, listPortions } from './block-portions.ts'
 import { type BlockQuery, leftTheLog, rewritten } from './block-reader.ts'
 import {

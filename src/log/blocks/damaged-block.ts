@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts'
 import type { LostReason } from '../archive/archive-bytes.ts'
 import { type BlockSources, readSources } from '../proof/block-sources.ts'
-import type { OpenBlock } from './block.ts'
+import type { OpenBlock } from './block-decoder.ts'
 import { openBlock } from './block-decoder.ts'
 import { checkedBytes } from './bytes.ts'
 import type { BlockTable } from './index-sums.ts'

@@ -1,19 +1,21 @@
 import type { ModelsById } from '../record/model-source.ts'
 import { ID_NULL, ID_NUMBER, ID_UTF16, type RecordHead } from '../record/record-v4.ts'
-import type { BlockGroup, NameHasher, ResultColumns } from './block.ts'
+import type { NameHasher, ResultColumns } from './block.ts'
 import { ByteReader } from './bytes.ts'
 import { laterDeltas, readBytes } from './columns.ts'
-import { ModelDecoder } from './model-decoder.ts'
+import { ModelColumns } from './model-decoder.ts'
 
 const NO_NUMBERS = new Float64Array(0)
 
-/** Reads the rows of all requests with the same head. */
-export class GroupDecoder implements BlockGroup {
+/** The requests of a block with the same head: one state of one deployment. */
+export class BlockGroup {
   readonly head: RecordHead
   readonly headBytes: Buffer
+  /** The request of each row, as an index in the block. */
   readonly requestOfRow: Int32Array
   readonly idKinds: Uint8Array
-  readonly models: readonly ModelDecoder[]
+  /** Champion first. */
+  readonly models: readonly ModelColumns[]
   /** True if a row has a record id. */
   readonly hasIds: boolean
   /**
@@ -35,7 +37,7 @@ export class GroupDecoder implements BlockGroup {
     this.idPlaces = new Uint32Array(ids > 0 ? this.rows : 0)
     this.numbers = numbers > 0 ? laterDeltas(from, numbers) : () => NO_NUMBERS
     if (ids > 0) this.findIds(from)
-    this.models = head.models.map((model) => new ModelDecoder(model, this.rows, from))
+    this.models = head.models.map((model) => new ModelColumns(model, this.rows, from))
   }
 
   get engineVersion(): number {
@@ -54,6 +56,7 @@ export class GroupDecoder implements BlockGroup {
     return this.head.cacheVersion
   }
 
+  /** Number of applicants. */
   get rows(): number {
     return this.requestOfRow.length
   }

@@ -1,7 +1,7 @@
 import { type LoggedResult, loggedResult } from '../record/logged-request.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import { findCells, NO_GRADE, type RecordModel, SCORED } from '../record/record-v4.ts'
-import type { ModelColumns, ResultColumns } from './block.ts'
+import type { ResultColumns } from './block.ts'
 import { ByteReader } from './bytes.ts'
 import { laterPlanes, onFirstUse, readBytes } from './columns.ts'
 import { readResults, skipResults } from './results-column.ts'
@@ -9,10 +9,11 @@ import { readResults, skipResults } from './results-column.ts'
 type CellColumn = Uint8Array | Uint16Array
 
 /**
- * The columns of a model of a group. A block stores those of cells, warnings and results for the
+ * The columns of a model of a group: one item for each row (applicant). A block stores those of cells, warnings and results for the
  * scored rows alone; readers get an item for each row. Each column is made on first use.
  */
-export class ModelDecoder implements ModelColumns {
+export class ModelColumns {
+  /** 1 where the model gave a result, 0 where it failed. */
   readonly scored: Uint8Array
   private readonly record: RecordModel
   /** Index among the scored rows of each row; null where each row is scored. */
@@ -75,6 +76,7 @@ export class ModelDecoder implements ModelColumns {
     return this.warningsByRow()
   }
 
+  /** Cell codes, an array for each feature in spec order; 0 where the model failed. */
   get cells(): readonly CellColumn[] {
     return this.cellsByRow()
   }

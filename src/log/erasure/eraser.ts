@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts'
 import { runInTurns, TurnTaker } from '../../platform/turn-taker.ts'
 import { type LostBlock, lostBlockError } from '../archive/archived-blocks.ts'
-import type { OpenBlock } from '../blocks/block.ts'
+import type { OpenBlock } from '../blocks/block-decoder.ts'
 import { BlockEncoder, type EncodedBlock } from '../blocks/block-encoder.ts'
 import type { BlockReader } from '../blocks/block-store.ts'
 import { DamagedBlock } from '../blocks/damaged-block.ts'

@@ -1,6 +1,6 @@
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { type LostBlock, lostBlockError } from '../archive/archived-blocks.ts'
-import type { OpenBlock } from '../blocks/block.ts'
+import type { OpenBlock } from '../blocks/block-decoder.ts'
 import type { BlockReader } from '../blocks/block-store.ts'
 import { DamagedBlock, damagedPart } from '../blocks/damaged-block.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'

@@ -1,5 +1,5 @@
 import { TurnTaker } from '../../platform/turn-taker.ts'
-import type { OpenBlock } from '../blocks/block.ts'
+import type { OpenBlock } from '../blocks/block-decoder.ts'
 import type { BlockIndex } from '../blocks/block-index.ts'
 import { deploymentHash, ReferenceFilter } from '../blocks/hashes.ts'
 import { timeOfRequestId } from '../blocks/request-id-column.ts'

@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import type { LostBlock } from '../archive/archived-blocks.ts'
-import type { OpenBlock } from '../blocks/block.ts'
+import type { OpenBlock } from '../blocks/block-decoder.ts'
 import { openBlock } from '../blocks/block-decoder.ts'
 import type { BlockIndexReader } from '../blocks/block-index.ts'
 import type { BlockReader } from '../blocks/block-store.ts'

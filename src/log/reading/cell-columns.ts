@@ -1,4 +1,5 @@
-import type { BlockGroup, OpenBlock } from '../blocks/block.ts'
+import type { OpenBlock } from '../blocks/block-decoder.ts'
+import type { BlockGroup } from '../blocks/group-decoder.ts'
 import type { ModelsById } from '../record/model-source.ts'
 
 /** Scores, probabilities and grades as they were logged, one item for each row. */

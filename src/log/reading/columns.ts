@@ -1,10 +1,7 @@
-import type {
-  BlockGroup,
-  ModelColumns,
-  NameHasher,
-  OpenBlock,
-  ResultColumns,
-} from '../blocks/block.ts'
+import type { NameHasher, ResultColumns } from '../blocks/block.ts'
+import type { OpenBlock } from '../blocks/block-decoder.ts'
+import type { BlockGroup } from '../blocks/group-decoder.ts'
+import type { ModelColumns } from '../blocks/model-decoder.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import type { ScanQuery } from './log-query.ts'
 

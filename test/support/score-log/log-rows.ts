@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import type { OpenBlock } from '../../../src/log/blocks/block.ts'
+import type { OpenBlock } from '../../../src/log/blocks/block-decoder.ts'
 import { openBlock } from '../../../src/log/blocks/block-decoder.ts'
 import { BlockReader } from '../../../src/log/blocks/block-store.ts'
 import type { StoredBlock } from '../../../src/log/blocks/stored-block.ts'

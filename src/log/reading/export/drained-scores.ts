@@ -1,7 +1,7 @@
 import { AppError } from '../../../errors.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { TurnTaker } from '../../../platform/turn-taker.ts'
-import type { OpenBlock } from '../../blocks/block.ts'
+import type { OpenBlock } from '../../blocks/block-decoder.ts'
 import type { BlockReader } from '../../blocks/block-store.ts'
 import type { StoredBlock } from '../../blocks/stored-block.ts'
 import { readSources } from '../../proof/block-sources.ts'
