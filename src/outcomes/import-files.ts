@@ -1,7 +1,6 @@
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError } from '../errors.ts'
-import type { ImportFiles } from './imports.ts'
 
 /** Whole lines of a file, or the beginning of one that is too long. */
 export interface FilePart {
@@ -16,13 +15,18 @@ const PART_BYTES = 256 * 1024
 const UNFINISHED = '.part'
 
 /** The bodies of imports in a directory: `<id>` once it is whole, `<id>.part` until then. */
-export class ImportDirectory implements ImportFiles {
+export class ImportDirectory {
   private readonly path: string
 
   constructor(path: string) {
     this.path = path
   }
 
+  /**
+   * Writes a body. When it returns, the body survives the loss of power.
+   *
+   * @throws AppError `payload_too_large`
+   */
   async write(id: string, body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void> {
     await mkdir(this.path, { recursive: true, mode: 0o700 })
     const unfinished = join(this.path, id + UNFINISHED)

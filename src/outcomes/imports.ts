@@ -2,6 +2,7 @@ import { AppError } from '../errors.ts'
 import { auditRecord } from '../identity/audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids/ids.ts'
+import type { ImportDirectory } from './import-files.ts'
 import type { ImportStore } from './import-store.ts'
 import { countStatuses, type OutcomeCounts, type OutcomeSender } from './service.ts'
 
@@ -34,20 +35,9 @@ export class ImportMovedError extends Error {
   }
 }
 
-/** Keeps the bodies of imports on the local disk. */
-export interface ImportFiles {
-  /**
-   * Writes a body. When it returns, the body survives the loss of power.
-   *
-   * @throws AppError `payload_too_large`
-   */
-  write(id: string, body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void>
-  remove(id: string): Promise<void>
-}
-
 interface OutcomeImportsOptions {
   readonly store: ImportStore
-  readonly files: ImportFiles
+  readonly files: ImportDirectory
   readonly clock: Clock
   /**
    * Keeps a place for an upload; what it returns gives the place back.

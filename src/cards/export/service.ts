@@ -16,6 +16,7 @@ import { writePmml } from './pmml/pmml.ts'
 import { demandsReasons, makeSqlReasons, missingReasons, type ReasonOrder } from './reasons.ts'
 import type { SqlOptions } from './sql/options.ts'
 import { writeSql } from './sql/sql.ts'
+import type { ExportThread } from './thread.ts'
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
@@ -47,12 +48,6 @@ interface ExportedFile {
   readonly content: string | Buffer
 }
 
-/** Writes large cards apart from the process that answers requests. */
-export interface ExportRunner {
-  /** @throws AppError like `exportSpec`, and `unavailable` when too many wait */
-  run(specText: string, request: ExportRequest, baseline: ReasonBaseline | null): Promise<Buffer>
-}
-
 /** Knows the baselines of reasons. */
 export interface ModelBaselines {
   /** @throws AppError `baseline_not_found` */
@@ -62,7 +57,7 @@ export interface ModelBaselines {
 interface ExportServiceOptions {
   readonly models: Pick<ModelService, 'get'>
   readonly baselines: ModelBaselines
-  readonly runner: ExportRunner
+  readonly runner: Pick<ExportThread, 'run'>
 }
 
 /** Longer specs would block other requests: writing one of this length takes about 30 ms. */

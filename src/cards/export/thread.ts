@@ -2,7 +2,7 @@ import pLimit from 'p-limit'
 import { AppError } from '../../errors.ts'
 import { runInThread, ThreadBoundError, type ThreadBounds } from '../../platform/threads.ts'
 import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
-import type { ExportRequest, ExportRunner } from './service.ts'
+import type { ExportRequest } from './service.ts'
 import type { ExportTask, WorkerResult } from './worker.ts'
 
 const WORKER = new URL('./worker.ts', import.meta.url)
@@ -18,7 +18,7 @@ const BOUNDS: ThreadBounds = { memoryMb: 448, youngMemoryMb: 24, deadlineMs: 60_
  * Writes each large card in a thread of its own, one at a time, so that exports use at most one
  * core. The number of waiting exports is bounded, and so are the time and memory of each.
  */
-export class ExportThread implements ExportRunner {
+export class ExportThread {
   private readonly limit = pLimit(CONCURRENCY)
   private readonly bounds: ThreadBounds
 
@@ -26,7 +26,10 @@ export class ExportThread implements ExportRunner {
     this.bounds = bounds
   }
 
-  /** @throws AppError as the port says, and `not_exportable` when the card takes too much */
+  /**
+   * @throws AppError like `exportSpec`; `unavailable` when too many wait, `not_exportable` when the
+   *   card takes too much
+   */
   async run(
     specText: string,
     request: ExportRequest,

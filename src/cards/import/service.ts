@@ -6,7 +6,7 @@ import type { Deployed, ModelService } from '../../registry/models/service.ts'
 import { parityFailed, requireReached } from './parity-failed.ts'
 import { certificateFields } from './responses.ts'
 import type { ImportInput, Registered, Verdict } from './run-import.ts'
-import type { ImportRunner } from './thread.ts'
+import type { ImportThread } from './thread.ts'
 
 interface RegisterOptions {
   readonly environment: Environment
@@ -25,7 +25,7 @@ interface Imported {
 
 interface ImportServiceOptions {
   readonly models: ModelService
-  readonly runner: ImportRunner
+  readonly runner: Pick<ImportThread, 'run'>
 }
 
 /** Imports cards of other tools, checks them, and registers them on request. */
@@ -40,7 +40,7 @@ export class ImportService {
    * Imports a card. Without `register` the response lists the faults, and nothing is stored.
    *
    * @throws AppError with `register`: `invalid_spec` whose details list every fault,
-   *   `parity_failed` when a score of the sample differs; otherwise see `ImportRunner`; the reason
+   *   `parity_failed` when a score of the sample differs; otherwise see `ImportThread`; the reason
    *   of a signal that is aborted before anything is stored
    */
   async import(

@@ -13,14 +13,14 @@ import { parityFailed, requireReached } from './parity-failed.ts'
 import { makeCheckInput } from './request.ts'
 import { certificateFields } from './responses.ts'
 import { sampleWarnings } from './run-import.ts'
-import type { FileChecked, ImportRunner } from './thread.ts'
+import type { FileChecked, ImportThread } from './thread.ts'
 
 /** Checks specifications against a sample, in the same thread as imports. */
 export class ImportSampleChecker implements SampleChecker {
-  private readonly runner: ImportRunner
+  private readonly runner: Pick<ImportThread, 'check'>
   private readonly jobs: Pick<JobStore, 'find'>
 
-  constructor(runner: ImportRunner, jobs: Pick<JobStore, 'find'>) {
+  constructor(runner: Pick<ImportThread, 'check'>, jobs: Pick<JobStore, 'find'>) {
     this.runner = runner
     this.jobs = jobs
   }

@@ -16,18 +16,6 @@ interface ImportOrder {
   readonly isToRegister: boolean
 }
 
-/** Runs imports and checks apart from the process that answers requests. */
-export interface ImportRunner {
-  /**
-   * @throws AppError `unavailable` while an import of the team is under way or too many wait;
-   *   `invalid_request` when the import takes too much time, memory or output; the reason of an
-   *   aborted signal
-   */
-  run(teamId: string, order: ImportOrder, signal: AbortSignal): Promise<ImportResponse>
-  /** Scores a sample with a specification; throws as `run` does. */
-  check(teamId: string, input: SpecCheckInput, signal?: AbortSignal): Promise<SpecChecked>
-}
-
 export type ImportTask =
   | ({ readonly kind: 'import'; readonly bytesMax: number } & ImportOrder)
   | { readonly kind: 'check'; readonly input: SpecCheckInput }
@@ -65,15 +53,21 @@ const FILE_DEADLINE_MS = 1_800_000
  * memory and output of each. The thread writes the response and hands it over as bytes, so that its
  * size costs the process nothing.
  */
-export class ImportThread implements ImportRunner {
+export class ImportThread {
   private readonly turns = pLimit(CONCURRENCY)
   private readonly limiter = new TeamLimiter(UNDER_WAY)
 
+  /**
+   * @throws AppError `unavailable` while an import of the team is under way or too many wait;
+   *   `invalid_request` when the import takes too much time, memory or output; the reason of an
+   *   aborted signal
+   */
   run(teamId: string, order: ImportOrder, signal: AbortSignal): Promise<ImportResponse> {
     const task = { kind: 'import', ...order, bytesMax: ANSWER_BYTES_MAX } as const
     return this.inTurn<ImportResponse>(teamId, task, signal)
   }
 
+  /** Scores a sample with a specification; throws as `run` does. */
   check(teamId: string, input: SpecCheckInput, signal?: AbortSignal): Promise<SpecChecked> {
     return this.inTurn<SpecChecked>(teamId, { kind: 'check', input }, signal)
   }

@@ -1,7 +1,7 @@
 import { isId, timeOfId } from '../../platform/ids/ids.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { type LostBlock, lostBlockError } from '../archive/archived-blocks.ts'
-import type { OpenBlock } from '../blocks/block.ts'
+import type { OpenBlock } from '../blocks/block-decoder.ts'
 import type { BlockQuery } from '../blocks/block-reader.ts'
 import type { BlockReader } from '../blocks/block-store.ts'
 import { DamagedBlock } from '../blocks/damaged-block.ts'
@@ -19,27 +19,17 @@ import type {
   SearchQuery,
   UnreadBlock,
 } from './log-query.ts'
+import type { SpoolTail } from './spool-tail.ts'
 import type { TimedColumns, TimeOrder } from './timed-columns.ts'
 
 /** References of single requests, or ids of records as text, by deployment. */
 export type WantedReferences = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Records of this process that the database does not have yet. */
-export interface LogTail {
-  find(requestId: string, idMs: number): Promise<LoggedRequest | null>
-  /**
-   * Requests with one of the references.
-   *
-   * @throws AppError `unavailable` where too much waits to look through it
-   */
-  waiting(teamId: string, wanted: WantedReferences): Promise<readonly LoggedRequest[]>
-}
-
 interface LogReaderOptions {
   readonly blocks: BlockReader
   readonly models: ModelSource
   /** Absent in a process that does not score. */
-  readonly tail?: LogTail
+  readonly tail?: SpoolTail
 }
 
 /** A report over a part of a day would be wrong without a sign. */

@@ -7,7 +7,7 @@ import type { ModelSource } from '../record/model-source.ts'
 import { readHeadV4, readRecordV4 } from '../record/record-v4.ts'
 import { scanFrames } from '../spool/frames.ts'
 import type { SegmentRange } from '../spool/reader.ts'
-import type { LogTail, WantedReferences } from './log-reader.ts'
+import type { WantedReferences } from './log-reader.ts'
 
 /** Parts of segments that are not drained. */
 export interface UndrainedSpool {
@@ -30,7 +30,7 @@ const WAITING_BYTES_MAX = 64 * 1024 * 1024
  * the database gigabytes can wait: then only segments are read whose first records show that the
  * request can be among them, and of these the bytes are searched for the id before any is parsed.
  */
-export class SpoolTail implements LogTail {
+export class SpoolTail {
   private readonly spool: UndrainedSpool
   private readonly models: ModelSource
   private readonly erased: (payload: Buffer) => Promise<Buffer>
@@ -54,6 +54,11 @@ export class SpoolTail implements LogTail {
     return this.readRequest(await this.erased(found))
   }
 
+  /**
+   * Requests with one of the references.
+   *
+   * @throws AppError `unavailable` where too much waits to look through it
+   */
   async waiting(teamId: string, wanted: WantedReferences): Promise<LoggedRequest[]> {
     const ranges = this.spool.undrained()
     let bytes = 0

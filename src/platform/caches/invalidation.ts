@@ -1,14 +1,6 @@
 /** Things that processes cache and that management changes. */
 export type ChangedKind = 'deployment' | 'key' | 'user' | 'service_account'
 
-/** Receives the changes that this process or another one makes. */
-export interface ChangeListener {
-  /** @param name under which the thing is cached */
-  changed(kind: ChangedKind, name: string): void
-  /** Changes may have been missed: any cached thing may be stale. */
-  missedSome(): void
-}
-
 /**
  * Notifies all processes of each change, once it is committed.
  *
@@ -30,25 +22,27 @@ interface InvalidatedCache {
   invalidateAll(): void
 }
 
-/** The caches of a process, by kind. */
-export class InvalidatedCaches implements ChangeListener {
+/** The caches of a process, by kind: they receive the changes that this process or another makes. */
+export class InvalidatedCaches {
   private readonly caches = new Map<ChangedKind, InvalidatedCache>()
 
   add(kind: ChangedKind, cache: InvalidatedCache): void {
     this.caches.set(kind, cache)
   }
 
+  /** @param name under which the thing is cached */
   changed(kind: ChangedKind, name: string): void {
     this.caches.get(kind)?.invalidate(name)
   }
 
+  /** Changes may have been missed: any cached thing may be stale. */
   missedSome(): void {
     for (const cache of this.caches.values()) cache.invalidateAll()
   }
 }
 
 /** The feed of a service that is one process. */
-export function localFeed(listener: ChangeListener): InvalidationFeed {
+export function localFeed(listener: InvalidatedCaches): InvalidationFeed {
   return {
     publish: (kind, name) => listener.changed(kind, name),
     close: async () => {},

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import type { RedisSite } from '../redis-cluster/site.ts'
-import { type ChangeListener, type InvalidationFeed, localFeed } from './invalidation.ts'
+import { type InvalidatedCaches, type InvalidationFeed, localFeed } from './invalidation.ts'
 import { RedisInvalidationFeed } from './redis-invalidation.ts'
 
 interface OpenOptions {
   /** Null: the service is one process. */
   readonly redis: Pick<RedisSite, 'any'> | null
-  readonly listener: ChangeListener
+  readonly listener: InvalidatedCaches
   readonly log: Logger
 }
 

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { randomBase62 } from '../ids/base62.ts'
 import { openRedis, type RedisTarget } from '../redis.ts'
-import type { ChangedKind, ChangeListener, InvalidationFeed } from './invalidation.ts'
+import type { ChangedKind, InvalidatedCaches, InvalidationFeed } from './invalidation.ts'
 
 const CHANNEL = 'scoreline:changes:1'
 const KINDS: readonly string[] = [
@@ -26,7 +26,7 @@ const ORIGIN_CHARS = 12
 interface RedisInvalidationOptions {
   /** One server, or a cluster, any node of which passes messages on to all others. */
   readonly target: string | RedisTarget
-  readonly listener: ChangeListener
+  readonly listener: Pick<InvalidatedCaches, 'changed' | 'missedSome'>
   /** Called at each loss of Redis and at each return. */
   readonly onTransition: (state: 'lost' | 'back') => void
 }

@@ -44,11 +44,7 @@ interface CountScan extends ReasonScan {
  * Scans of the log for reasons: what makes them can be on another thread. Whoever asks has checked
  * that the caller sees the deployment.
  */
-export interface ReasonScans {
-  population(caller: Caller, slug: string, scan: PopulationScan): Promise<Population>
-  methods(caller: Caller, slug: string, scan: MethodScan): Promise<MethodReport>
-  counts(caller: Caller, slug: string, scan: CountScan): Promise<ReasonCounts>
-}
+export type ReasonScans = Pick<LoggedReasons, 'population' | 'methods' | 'counts'>
 
 interface ReasonScanOptions {
   readonly log: Pick<LogReader, 'columns'>
@@ -60,7 +56,7 @@ interface ReasonScanOptions {
 }
 
 /** Scans the log of this process. */
-export class LoggedReasons implements ReasonScans {
+export class LoggedReasons {
   private readonly options: ReasonScanOptions
 
   constructor(options: ReasonScanOptions) {

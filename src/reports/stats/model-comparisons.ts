@@ -5,15 +5,7 @@ import type { StatsStore } from './store.ts'
 import { requireVisible } from './visible-deployment.ts'
 
 /** Comparisons of models: what makes them can be on another thread. */
-export interface Comparisons {
-  /**
-   * Compares the models of a deployment over all applicants of a time range.
-   *
-   * @throws AppError `invalid_request`, `deployment_not_found`; `unavailable` at a bound of the
-   *   queue
-   */
-  compare(caller: Caller, slug: string, query: ComparedRange): Promise<Comparison>
-}
+export type Comparisons = Pick<ModelComparisons, 'compare'>
 
 interface ComparedRange {
   /** ISO 8601; undefined: no bound. */
@@ -29,13 +21,19 @@ interface ModelComparisonOptions {
 }
 
 /** Compares models by a scan of the log. */
-export class ModelComparisons implements Comparisons {
+export class ModelComparisons {
   private readonly options: ModelComparisonOptions
 
   constructor(options: ModelComparisonOptions) {
     this.options = options
   }
 
+  /**
+   * Compares the models of a deployment over all applicants of a time range.
+   *
+   * @throws AppError `invalid_request`, `deployment_not_found`; `unavailable` at a bound of the
+   *   queue
+   */
   async compare(caller: Caller, slug: string, query: ComparedRange): Promise<Comparison> {
     const { store, log, queue } = this.options
     const range = readTimeRange(query)
