@@ -95,7 +95,8 @@ function main(): void {
         const applicant = applicants[index] ?? {}
         scoreApplicant(applicant, modelScore)
         // As a batch does: one for all.
-        if (index === 0) into = new Utf8Writer(into.memory)
+        if (index === 0)
+          into = new Utf8Writer(Buffer.allocUnsafe(answer.batchBytes(APPLICANTS, FORM)))
         answer.record(into, modelScore, applicant, FRAME)
         return into.length
       },

@@ -15,7 +15,6 @@ async function answer(message: BatchMessage): Promise<BatchReply> {
   const { kind } = message
   if (kind === 'score') return scorer.score(message.heldId, message.order)
   if (kind === 'hold') scorer.hold(message)
-  else if (kind === 'drop') scorer.drop(message.heldId)
-  else scorer.giveBack(message.memory)
+  else scorer.drop(message.heldId)
   return null
 }
