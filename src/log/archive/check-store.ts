@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { queryRows } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import type { LostReason } from './archive-bytes.ts'
-import { checkHeld, type Holding } from './lease.ts'
+import { type Holding, whileHeld } from './lease.ts'
 import type { ObjectContent } from './manifest-store.ts'
 
 /** A file whose object is to be read again. */
@@ -48,8 +48,7 @@ export class CheckStore extends DatabaseStore {
 
   /** Notes what a check has found; null: the file is whole. */
   note(lease: Holding, key: string, fault: LostReason | null): Promise<void> {
-    return this.db.transaction(async (tx) => {
-      await checkHeld(tx, lease)
+    return whileHeld(this.db, lease, async (tx) => {
       await tx.execute(sql`update score_archive_files set checked_at = now(), fault = ${fault}
         where key = ${key} and state = 'live'`)
     })

@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
-import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import { checkHeld, type Holding } from './lease.ts'
+import { type Holding, whileHeld } from './lease.ts'
 
 /** The way this database knows its archive. */
 export interface OwnIdentity {
@@ -26,33 +26,21 @@ export class IdentityStore extends DatabaseStore {
     return { archiveId: row.archive_id, owners: JSON.parse(row.owners ?? '[]') as string[] }
   }
 
-  /** Remembers a token before it is left in the store. */
-  addOwner(lease: Holding, own: OwnIdentity, owner: string): Promise<void> {
-    return this.db.transaction((tx) => addOwner(tx, lease, own, owner))
-  }
-
-  /** Remembers a token that another copy of the database has left, and records that. */
-  adopt(
+  /**
+   * Remembers a token before it is left in the store, or one that another copy of the database has
+   * left there, with records of that.
+   */
+  addOwner(
     lease: Holding,
-    own: OwnIdentity,
+    { archiveId, owners }: OwnIdentity,
     owner: string,
-    records: readonly NewAuditRecord[],
+    records: readonly NewAuditRecord[] = [],
   ): Promise<void> {
-    return this.db.transaction(async (tx) => {
-      await addOwner(tx, lease, own, owner)
+    const kept = JSON.stringify([...owners, owner].slice(-OWNERS_MAX))
+    return whileHeld(this.db, lease, async (tx) => {
+      await tx.execute(sql`update score_archive set owners = ${kept}::text::json
+        where name = 'log' and archive_id = ${archiveId}`)
       for (const record of records) await insertAuditRecord(tx, record)
     })
   }
-}
-
-async function addOwner(
-  tx: Transaction,
-  lease: Holding,
-  { archiveId, owners }: OwnIdentity,
-  owner: string,
-): Promise<void> {
-  const kept = JSON.stringify([...owners, owner].slice(-OWNERS_MAX))
-  await checkHeld(tx, lease)
-  await tx.execute(sql`update score_archive set owners = ${kept}::text::json
-    where name = 'log' and archive_id = ${archiveId}`)
 }

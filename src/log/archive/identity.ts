@@ -125,7 +125,7 @@ export class ArchiveIdentity {
     const own = await store.identity()
     const { owner = '' } = (await this.found()) ?? {}
     lease.check()
-    await store.adopt(lease, own, owner, makeRecords(own.archiveId))
+    await store.addOwner(lease, own, owner, makeRecords(own.archiveId))
     await this.confirm(lease)
     // Twice: whoever knows the token before the last one does not count as a copy, see `compare`.
     await this.confirm(lease)

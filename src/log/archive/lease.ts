@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
-import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { randomBase62 } from '../../platform/ids/base62.ts'
 
@@ -124,6 +124,22 @@ export class LeaseStore extends DatabaseStore {
         : sql`delete from score_archive where name = ${name} and holder = ${holder}`,
     )
   }
+}
+
+/**
+ * Runs a transaction of the work that has a lease.
+ *
+ * @throws LeaseLostError
+ */
+export function whileHeld<T>(
+  db: Database,
+  lease: Holding,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  return db.transaction(async (tx) => {
+    await checkHeld(tx, lease)
+    return work(tx)
+  })
 }
 
 /** @throws LeaseLostError unless the transaction is of the work that has the lease */

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import { checkHeld, type Holding } from './lease.ts'
+import { type Holding, whileHeld } from './lease.ts'
 import type { ObjectContent } from './manifest-store.ts'
 
 /** A file that no reader needs, and whose object may be in the store. */
@@ -141,22 +141,15 @@ export class LeftoverStore extends DatabaseStore {
 
   /** Forgets names of days whose files can't be written any more. */
   forget(lease: Holding, beforeMs: number): Promise<void> {
-    return this.held(lease, async (tx) => {
+    return whileHeld(this.db, lease, async (tx) => {
       await tx.execute(sql`delete from score_archive_files
         where day < ${momentText(beforeMs)} and state = 'gone' and cleanings >= ${CLEANINGS_MAX}`)
     })
   }
 
   private marking(lease: Holding, change: SQL): Promise<void> {
-    return this.held(lease, async (tx) => {
+    return whileHeld(this.db, lease, async (tx) => {
       await tx.execute(sql`update score_archive_files set ${change}`)
-    })
-  }
-
-  private held<T>(lease: Holding, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.db.transaction(async (tx) => {
-      await checkHeld(tx, lease)
-      return work(tx)
     })
   }
 }

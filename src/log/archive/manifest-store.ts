@@ -3,7 +3,7 @@ import { askTwice } from '../../platform/db/asked-rows.ts'
 import { queryRows, type Transaction } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import { checkHeld, type Holding } from './lease.ts'
+import { type Holding, whileHeld } from './lease.ts'
 import { type FileKind, type FileName, type FileSlot, formatFileKey } from './names.ts'
 import type { RowGroupFacts, WrittenPart } from './written-part.ts'
 
@@ -80,7 +80,7 @@ export class ManifestStore extends DatabaseStore {
   begin(lease: Holding, slot: FileSlot, { bytes, sha256 }: ObjectContent): Promise<FileName> {
     const { dayMs, kind, number } = slot
     const isOfSlot = sql`day = ${momentText(dayMs)} and kind = ${kind} and number = ${number}`
-    return this.held(lease, async (tx) => {
+    return whileHeld(this.db, lease, async (tx) => {
       const [same] = await queryRows<{ generation: number }>(
         tx,
         sql`update score_archive_files set state_at = now() where key = (
@@ -125,7 +125,7 @@ export class ManifestStore extends DatabaseStore {
    * @returns whether it is out
    */
   expire(lease: Holding, dayMs: number, nextDayMs: number): Promise<boolean> {
-    return this.held(lease, async (tx) => {
+    return whileHeld(this.db, lease, async (tx) => {
       const gone = await queryRows(
         tx,
         sql`delete from score_archive_blocks where ctid = any(array(
@@ -166,13 +166,6 @@ export class ManifestStore extends DatabaseStore {
         from score_archive_files where state = 'live'`,
     )
     return row ?? { days: 0, bytes: 0 }
-  }
-
-  private held<T>(lease: Holding, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.db.transaction(async (tx) => {
-      await checkHeld(tx, lease)
-      return work(tx)
-    })
   }
 }
 

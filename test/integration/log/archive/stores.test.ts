@@ -69,7 +69,7 @@ test('who has lost a lease changes nothing any more', async () => {
   const before = await facts()
   const changes: readonly (() => Promise<unknown>)[] = [
     () => identity.addOwner({ ...lost, name: 'log' }, own, 'token'),
-    () => identity.adopt({ ...lost, name: 'log' }, own, 'token', []),
+    () => identity.addOwner({ ...lost, name: 'log' }, own, 'token', []),
     () => manifest.begin(lost, slot, content),
     () => manifest.expire(lost, DAY, DAY + DAY_MS),
     () => leftovers.setListed(lost, DAY),
