@@ -1,4 +1,4 @@
-import type { IdempotencyClaim } from '../../http/access/caller.ts'
+import type { IdempotencyClaim, UserCaller } from '../../http/access/caller.ts'
 import { newId } from '../../platform/ids/ids.ts'
 import type { EventType } from '../outbox/event.ts'
 
@@ -112,6 +112,11 @@ export interface Actor {
 
 /** Actor id of the operator, who uses the command line. */
 export const OPERATOR = 'operator'
+
+/** The service itself, which sees what any member of the team may see. */
+export function serviceIn(teamId: string): UserCaller {
+  return { kind: 'user', userId: OPERATOR, teamId, role: 'viewer' }
+}
 
 /** Actor of what the service does by itself. */
 export const SERVICE = 'service'

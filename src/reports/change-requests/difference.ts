@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { UserCaller } from '../../http/access/caller.ts'
-import { OPERATOR } from '../../identity/audit/record.ts'
+import { serviceIn } from '../../identity/audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { ChangeRequest } from '../../registry/deployments/approval.ts'
 import type { AffectedCount, ExchangeCount } from './affected.ts'
@@ -67,7 +66,7 @@ export class DifferenceReader {
     const fromMs = toMs - PERIOD_MS
     const { deploymentId, teamId } = request
     const query = { deploymentId, exchanges, hasModels, hasAffected, fromMs, toMs }
-    const found = await this.options.changes.compare(makeMember(teamId), query)
+    const found = await this.options.changes.compare(serviceIn(teamId), query)
     if (found.models !== null) this.keptModels.set(formatName(exchanges), found.models)
     const counted = found.affected && countAffected(exchanges, found.affected, { fromMs, toMs })
     if (counted !== null) {
@@ -87,11 +86,6 @@ function countAffected(
   const each = exchanges.map((one, index) => ({ ...one, ...(counts[index] ?? NONE) }))
   const period = { from: new Date(fromMs), to: new Date(toMs) }
   return { ...whole, ...period, share: computeShare(each), exchanges: each }
-}
-
-/** A request shows every member the same. */
-function makeMember(teamId: string): UserCaller {
-  return { kind: 'user', userId: OPERATOR, teamId, role: 'viewer' }
 }
 
 function formatName([largest]: readonly ModelExchange[]): string {

@@ -1,5 +1,4 @@
-import type { UserCaller } from '../../http/access/caller.ts'
-import { OPERATOR } from '../../identity/audit/record.ts'
+import { serviceIn } from '../../identity/audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { randomBase62 } from '../../platform/ids/base62.ts'
 import { Periodic } from '../../platform/periodic.ts'
@@ -57,7 +56,7 @@ export class OverviewMaker {
       const basis = JSON.stringify({ endMs, month, ...made })
       if (basis === before) await store.finish(subject, this.runner, null)
       else {
-        const facts = await reports.facts(makeMember(subject), subject, endMs, month)
+        const facts = await reports.facts(serviceIn(subject.teamId), subject, endMs, month)
         await store.finish(subject, this.runner, { facts, level: decideLevel(facts), basis })
       }
     } catch (error) {
@@ -71,9 +70,4 @@ export class OverviewMaker {
 export function previousMonth(atMs: number): Range {
   const toMs = intervalStart('month', atMs)
   return { fromMs: intervalStart('month', toMs - 1), toMs }
-}
-
-/** A round sees what any member of the team may see. */
-function makeMember({ teamId }: Pick<OverviewSubject, 'teamId'>): UserCaller {
-  return { kind: 'user', userId: OPERATOR, teamId, role: 'viewer' }
 }

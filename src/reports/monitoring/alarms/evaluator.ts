@@ -1,6 +1,5 @@
 import { ZERO_FILL_DEFAULT } from '../../../../schemas/monitoring-query.ts'
-import type { UserCaller } from '../../../http/access/caller.ts'
-import { OPERATOR } from '../../../identity/audit/record.ts'
+import { serviceIn } from '../../../identity/audit/record.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { randomBase62 } from '../../../platform/ids/base62.ts'
 import { Periodic } from '../../../platform/periodic.ts'
@@ -67,7 +66,7 @@ export class AlarmEvaluator {
     const { deploymentId, teamId, watch, act, nMin, days } = taken
     try {
       const toMs = clock.epochMs()
-      const evaluation = await monitoring.evaluate(makeMember(teamId), deploymentId, {
+      const evaluation = await monitoring.evaluate(serviceIn(teamId), deploymentId, {
         from: new Date(toMs - days * DAY_MS).toISOString(),
         to: new Date(toMs).toISOString(),
         zero_fill: ZERO_FILL_DEFAULT,
@@ -84,9 +83,4 @@ export class AlarmEvaluator {
       await store.postpone(deploymentId, this.runner, RETRY_MS)
     }
   }
-}
-
-/** An evaluation sees what any member of the team may see. */
-function makeMember(teamId: string): UserCaller {
-  return { kind: 'user', userId: OPERATOR, teamId, role: 'viewer' }
 }
