@@ -78,7 +78,7 @@ export class OverviewFactsMaker {
 
   private stability({ caller, watch, act, deploymentId }: Seen, range: Range): Promise<Stability> {
     return this.options.monitoring.stability(caller, deploymentId, {
-      ...periodQuery(range),
+      ...rangeFields(range),
       watch: watch ?? WATCH_DEFAULT,
       act: act ?? ACT_DEFAULT,
       zero_fill: ZERO_FILL_DEFAULT,
@@ -88,7 +88,7 @@ export class OverviewFactsMaker {
   private async judgeWeek(seen: Seen, startMs: number, { stability }: Period): Promise<JudgedWeek> {
     const { caller, cutoff, deploymentId } = seen
     const range = { fromMs: startMs, toMs: startMs + WEEK_MS }
-    const query = periodQuery(range)
+    const query = rangeFields(range)
     const cutoffs = cutoff === null ? [] : [cutoff]
     const approved =
       cutoff === null
@@ -110,7 +110,7 @@ export class OverviewFactsMaker {
   private async known(seen: Seen, range: Range): Promise<KnownFigures | null> {
     const { caller, definition, outcomeRevision, deploymentId } = seen
     if (definition === null || outcomeRevision === null) return null
-    const query = { ...periodQuery(range), definition }
+    const query = { ...rangeFields(range), definition }
     try {
       const found = await this.options.performance.get(caller, deploymentId, query)
       const { n, good, bad, auc, gini, verdicts } = found
@@ -122,6 +122,7 @@ export class OverviewFactsMaker {
   }
 }
 
-function periodQuery({ fromMs, toMs }: Range) {
+/** A range as queries and answers have it. */
+export function rangeFields({ fromMs, toMs }: Range) {
   return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
 }

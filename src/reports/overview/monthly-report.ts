@@ -8,7 +8,7 @@ import { intervalStart } from '../monitoring/calendar.ts'
 import type { Monitored } from '../monitoring/monitored.ts'
 import type { MonitoringService } from '../monitoring/service.ts'
 import type { MadePerformance } from '../performance/make-performance.ts'
-import { type Range, WEEK_MS } from './facts.ts'
+import { type Range, rangeFields, WEEK_MS } from './facts.ts'
 import { judgePeriod, type Period } from './judge-period.ts'
 import type { ReportStore } from './report-store.ts'
 
@@ -145,8 +145,4 @@ function listWeeks({ fromMs, toMs }: Range, endMs: number): Range[] {
     weeks.push({ fromMs: startMs, toMs: startMs + WEEK_MS })
   }
   return weeks
-}
-
-function rangeFields({ fromMs, toMs }: Range) {
-  return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
 }

@@ -8,7 +8,7 @@ import { AppError } from '../../errors.ts'
 import type { Caller, Environment } from '../../http/access/caller.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { intervalStart } from '../monitoring/calendar.ts'
-import { WEEK_MS } from './facts.ts'
+import { rangeFields, WEEK_MS } from './facts.ts'
 import { previousMonth } from './maker.ts'
 import { ATTENTION, type OverviewRow, type WeekVolume } from './overview.ts'
 import type { OverviewStore } from './store.ts'
@@ -53,8 +53,8 @@ export class OverviewService {
     const last = shown.at(-1)
     const month = previousMonth(nowMs)
     return {
-      week: rangeFields(weekMs - WEEK_MS, weekMs),
-      month: rangeFields(month.fromMs, month.toMs),
+      week: rangeFields({ fromMs: weekMs - WEEK_MS, toMs: weekMs }),
+      month: rangeFields(month),
       deployments: shown.map((row) => rowFields(row, volumes, startMs)),
       ...(rows.length > limit && last && { next_cursor: `${last.level}.${last.id}` }),
     }
@@ -83,7 +83,7 @@ function rowFields(
     const week = judged.get(fromMs)
     const labelled = (week?.good ?? 0) + (week?.bad ?? 0)
     return {
-      ...rangeFields(fromMs, fromMs + WEEK_MS),
+      ...rangeFields({ fromMs, toMs: fromMs + WEEK_MS }),
       is_complete: index < OVERVIEW_WEEKS,
       volume: volume?.n ?? 0,
       mean_score: volume?.meanScore ?? null,
@@ -96,7 +96,7 @@ function rowFields(
       bad_rate: labelled === 0 ? null : (week?.bad ?? 0) / labelled,
     }
   })
-  const newest = rangeFields(startMs + (OVERVIEW_WEEKS - 1) * WEEK_MS, 0).from
+  const newest = new Date(startMs + (OVERVIEW_WEEKS - 1) * WEEK_MS).toISOString()
   return {
     id: row.id,
     slug: row.id,
@@ -129,10 +129,6 @@ function rowFields(
     },
     judged_at: facts === null ? null : momentText(madeAtMs),
   }
-}
-
-function rangeFields(fromMs: number, toMs: number) {
-  return { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
 }
 
 function momentText(ms: number | null): string | null {
