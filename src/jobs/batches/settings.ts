@@ -1,4 +1,5 @@
 import { parseObjectLocation } from '../../platform/object-store/locations.ts'
+import type { VariableReader } from '../../platform/variable-reader.ts'
 
 /** Settings of scoring files, and how much of them. */
 export interface BatchConfig {
@@ -14,13 +15,6 @@ export interface BatchConfig {
   readonly batchFreeBytesMin: number
   /** Time for which results are kept. */
   readonly batchKeptMs: number
-}
-
-/** A reader of variables that notes their faults. */
-interface VariableReader {
-  readonly faults: string[]
-  text(name: string): string | null
-  integer(name: string, otherwise: number, least: number, most: number): number
 }
 
 const GIB = 1024 ** 3

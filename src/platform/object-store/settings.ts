@@ -1,3 +1,4 @@
+import type { VariableReader } from '../variable-reader.ts'
 import type { S3Settings } from './s3-client.ts'
 
 /**
@@ -9,13 +10,6 @@ export interface ObjectStoreConfig {
   readonly awsRegion: string
   /** True if the bucket stands in the path of a URL and not in the name of the host. */
   readonly usesPathStyle: boolean
-}
-
-/** A reader of variables that notes their faults. */
-interface VariableReader {
-  readonly faults: string[]
-  text(name: string): string | null
-  url(name: string, protocols: readonly string[]): string | null
 }
 
 const PATH_STYLES = ['auto', 'on', 'off']

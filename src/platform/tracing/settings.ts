@@ -1,3 +1,5 @@
+import type { VariableReader } from '../variable-reader.ts'
+
 /** The target of spans, and which requests become spans. */
 export interface TracingSettings {
   /** Address that takes spans, `http:` or `https:`. */
@@ -8,13 +10,6 @@ export interface TracingSettings {
   readonly resource: Readonly<Record<string, string>>
   /** Share of the requests without `traceparent` that become spans, 0 to 1. */
   readonly rootShare: number
-}
-
-/** A reader of variables that notes their faults. */
-interface VariableReader {
-  readonly faults: string[]
-  text(name: string): string | null
-  secret(name: 'OTEL_EXPORTER_OTLP_HEADERS'): string | null
 }
 
 const TRACES_PATH = '/v1/traces'

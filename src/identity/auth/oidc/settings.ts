@@ -1,5 +1,6 @@
 import { EMAIL_CHARS_MAX } from '../../../../schemas/auth.ts'
 import { ROLES, type Role, roleNamed } from '../../../http/access/caller.ts'
+import type { VariableReader } from '../../../platform/variable-reader.ts'
 
 /** The identity provider, and what its groups mean here. */
 export interface SignOnSettings {
@@ -21,13 +22,6 @@ export interface SignInConfig {
   readonly oidc: SignOnSettings | null
   /** The owner who alone may sign in with a password; null: everybody may. */
   readonly breakGlassEmail: string | null
-}
-
-/** A reader of variables that notes their faults. */
-interface VariableReader {
-  readonly faults: string[]
-  text(name: string): string | null
-  secret(name: 'OIDC_CLIENT_SECRET'): string | null
 }
 
 const DEFAULT_SCOPES = 'openid email profile'
