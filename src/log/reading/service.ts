@@ -33,7 +33,6 @@ interface ScoresQuery {
 /** A page of the records of a logged request. */
 export interface ScorePage {
   readonly request: LoggedRequest
-  /** The models of the request, by id. */
   readonly models: ReadonlyMap<string, StoredModel>
   /** Indexes of the first record of the page and of the one after the last. */
   readonly first: number
@@ -72,20 +71,11 @@ interface ReadingOptions {
   readonly onUnequal: (result: UnequalResult) => void
 }
 
-/** Reads scores back: one by its request, or all of a reference. */
 export class ScoreReadingService {
-  private readonly reader: LogReader
-  private readonly models: StoredModels
-  private readonly store: Pick<ReadingStore, keyof ReadingStore>
-  private readonly clock: Clock
-  private readonly onUnequal: (result: UnequalResult) => void
+  private readonly options: ReadingOptions
 
-  constructor({ reader, models, store, clock, onUnequal }: ReadingOptions) {
-    this.reader = reader
-    this.models = models
-    this.store = store
-    this.clock = clock
-    this.onUnequal = onUnequal
+  constructor(options: ReadingOptions) {
+    this.options = options
   }
 
   /**
@@ -96,18 +86,18 @@ export class ScoreReadingService {
   async get(caller: Caller, requestId: string, query: ScoreQuery): Promise<ScorePage> {
     const { record, limit = SCORE_RECORDS_DEFAULT, cursor } = query
     const start = cursor === undefined ? 0 : readIndex(cursor)
-    const request = await this.reader.find(requestId)
+    const request = await this.options.reader.find(requestId)
     if (request === null || !(await this.isVisible(caller, request))) throw scoreNotFound()
     const total = request.rows.length
     if (record !== undefined && record >= total) throw scoreNotFound()
     const first = Math.min(total, record ?? start)
     const end = Math.min(total, first + (record === undefined ? limit : 1))
-    const models = await this.models.get(request.models.map(({ modelId }) => modelId))
+    const models = await this.options.models.get(request.models.map(({ modelId }) => modelId))
     await this.note(caller, { action: 'score.read', subject: requestId })
     const hasMore = record === undefined && end < total
     const page = { request, models, first, end, nextCursor: hasMore ? String(end) : null }
     const unequal = unequalResult(page)
-    if (unequal !== null) this.onUnequal(unequal)
+    if (unequal !== null) this.options.onUnequal(unequal)
     return page
   }
 
@@ -135,7 +125,7 @@ export class ScoreReadingService {
   private async note(caller: Caller, change: Parameters<typeof auditRecord>[1]): Promise<void> {
     const userId = caller.kind === 'key' ? caller.keyId : caller.userId
     const actor = { userId, teamId: caller.teamId }
-    await this.store.record(auditRecord(actor, change, this.clock.epochMs()))
+    await this.options.store.record(auditRecord(actor, change, this.options.clock.epochMs()))
   }
 
   private async find(caller: Caller, query: ScoresQuery): Promise<FoundScores> {
@@ -157,7 +147,9 @@ export class ScoreReadingService {
     const bound: PartBound = { applicantsMax: PASSED_MAX, searchedAfterMs: null }
     const isPart = query.match === 'part'
     const isSought = isPart ? containing(reference) : (own: string) => own === reference
-    const requests = isPart ? this.reader.searchPart(sought, bound) : this.reader.search(sought)
+    const requests = isPart
+      ? this.options.reader.searchPart(sought, bound)
+      : this.options.reader.search(sought)
     for await (const request of requests) {
       if (!(await isVisible(request))) {
         hidden++
@@ -204,7 +196,7 @@ export class ScoreReadingService {
 
   private async findVersions(request: LoggedRequest) {
     const served = request.models[request.served]
-    return { models: await this.models.get(served === undefined ? [] : [served.modelId]) }
+    return { models: await this.options.models.get(served === undefined ? [] : [served.modelId]) }
   }
 
   /** As `isVisible`, for many requests: it asks once for each deployment. */
@@ -224,7 +216,7 @@ export class ScoreReadingService {
   }
 
   private async sees(caller: Caller, deploymentId: string): Promise<boolean> {
-    const found = await this.store.findEnvironments(caller.teamId, [deploymentId])
+    const found = await this.options.store.findEnvironments(caller.teamId, [deploymentId])
     const environment = found.get(deploymentId)
     if (environment === undefined) return false
     const own = caller.kind === 'key' ? caller.environment : null

@@ -56,16 +56,10 @@ interface StatsOptions {
 
 /** Statistics of served results. */
 export class StatsService {
-  private readonly store: StatsStore
-  private readonly blocks: BlockStats
-  private readonly comparisons: Comparisons
-  private readonly clock: Clock
+  private readonly options: StatsOptions
 
-  constructor({ store, blocks, comparisons, clock }: StatsOptions) {
-    this.store = store
-    this.blocks = blocks
-    this.comparisons = comparisons
-    this.clock = clock
+  constructor(options: StatsOptions) {
+    this.options = options
   }
 
   /**
@@ -79,11 +73,11 @@ export class StatsService {
    */
   async get(caller: Caller, slug: string, query: StatsQuery): Promise<DeploymentStats> {
     const range = readTimeRange(query)
-    await requireVisible(this.store, caller, slug)
+    await requireVisible(this.options.store, caller, slug)
     const { spans, rests } = coverRange(range)
     const [rollups, ofLog] = await Promise.all([
-      spans.length === 0 ? [] : this.store.rollups(slug, spans),
-      rests.length === 0 ? null : this.blocks.rollup(slug, rests),
+      spans.length === 0 ? [] : this.options.store.rollups(slug, spans),
+      rests.length === 0 ? null : this.options.blocks.rollup(slug, rests),
     ])
     const summary = mergedRollup([
       ...rollups.map(({ rollup }) => rollup),
@@ -91,7 +85,7 @@ export class StatsService {
     ])
     if (summary === null) return { summary, recent: [] }
     const ranges = newestRanges(rollups, rests, query.recent)
-    return { summary, recent: await this.blocks.recent(slug, ranges, query.recent) }
+    return { summary, recent: await this.options.blocks.recent(slug, ranges, query.recent) }
   }
 
   /**
@@ -105,15 +99,15 @@ export class StatsService {
     slug: string,
     { from, to }: { readonly from: string | undefined; readonly to: string | undefined },
   ): Promise<StatsSeries> {
-    const toMs = to === undefined ? this.clock.epochMs() + 1 : readMoment('to', to)
+    const toMs = to === undefined ? this.options.clock.epochMs() + 1 : readMoment('to', to)
     const fromMs = from === undefined ? toMs - SPAN_MS.day : readMoment('from', from)
     requireOrder({ fromMs, toMs })
-    await requireVisible(this.store, caller, slug)
+    await requireVisible(this.options.store, caller, slug)
     const lengthMs = toMs - fromMs
     const step = lengthMs <= MINUTES_MS_MAX ? 'minute' : lengthMs <= HOURS_MS_MAX ? 'hour' : 'day'
     const range = { span: step, fromMs: spanStart(step, fromMs), toMs } as const
     const byStart = new Map<number, Rollup[]>()
-    for (const { startsAtMs, rollup } of await this.store.rollups(slug, [range])) {
+    for (const { startsAtMs, rollup } of await this.options.store.rollups(slug, [range])) {
       byStart.set(startsAtMs, [...(byStart.get(startsAtMs) ?? []), rollup])
     }
     const points = [...byStart]
@@ -136,7 +130,7 @@ export class StatsService {
     slug: string,
     query: { readonly from: string | undefined; readonly to: string | undefined },
   ): Promise<Comparison> {
-    return this.comparisons.compare(caller, slug, query)
+    return this.options.comparisons.compare(caller, slug, query)
   }
 }
 
