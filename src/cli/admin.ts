@@ -27,7 +27,6 @@ export interface AdminContext {
 
 const STDIN_BYTES_MAX = 64 * 1024
 
-/** Runs the operator's command line. */
 export function run(
   args: readonly string[],
   { call, env, onCrash }: CommandContext,

@@ -12,7 +12,6 @@ export class UsageError extends Error {
   }
 }
 
-/** The value of an option is not valid. */
 export class ValueError extends Error {}
 
 /** An option that can be given more than once. Its value is an array. */
@@ -57,7 +56,6 @@ export function urlOption(): Option {
     })
 }
 
-/** The request that the arguments describe. */
 type Request =
   | { readonly kind: 'help'; readonly text: string }
   | {

@@ -34,7 +34,6 @@ export interface RegisterLine {
 
 type Body = ImportLine['body']
 
-/** The import that the arguments describe. */
 type ImportRequest =
   | { readonly kind: 'help'; readonly text: string }
   | { readonly kind: 'import'; readonly line: ImportLine }

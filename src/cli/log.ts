@@ -25,7 +25,6 @@ export interface LogContext {
   readonly stdout: Writable
 }
 
-/** Runs a command on the score log. */
 export function run(
   args: readonly string[],
   { call, env, onCrash }: CommandContext,

@@ -21,7 +21,6 @@ interface SpoolContext {
   open(): Promise<Pick<CliServices, 'scoreLog' | 'logReader' | 'reading' | 'close'>>
 }
 
-/** Runs a command on what the spool has set aside. */
 export async function run(
   args: readonly string[],
   { call, env, onCrash }: CommandContext,

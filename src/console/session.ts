@@ -3,7 +3,6 @@ import { forbidStoring } from '../identity/auth/plugin.ts'
 import { REFRESH_TOKEN_LIFE_MS } from '../identity/auth/service.ts'
 import { SESSION_COOKIE } from './cookie.ts'
 
-/** The session of a browser: its cookie. */
 export class ConsoleSession {
   private readonly publicUrl: string | null
 

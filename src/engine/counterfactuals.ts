@@ -4,7 +4,6 @@ import { nextDown } from './interval.ts'
 import { findDirection } from './reasons.ts'
 import type { ScorecardSpec } from './spec.ts'
 
-/** A feature in another bin. */
 export interface BinChange {
   /** Indexes in the spec. */
   readonly feature: number

@@ -46,7 +46,6 @@ export interface FeatureReasonSpec {
   readonly bins: readonly BinReasonSpec[]
 }
 
-/** Properties that a bin may add. */
 export interface BinReasonSpec {
   readonly label?: Texts
   readonly reason_code?: string

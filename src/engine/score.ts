@@ -110,7 +110,6 @@ export class ModelScore {
     return this.model.binOfSlot[this.slots[feature]!] ?? -1
   }
 
-  /** Points that the feature added to the score. */
   readPoints(feature: number): number {
     return this.model.points[this.slots[feature]!] ?? 0
   }

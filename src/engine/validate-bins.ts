@@ -13,7 +13,6 @@ interface BinInterval extends Interval {
   readonly bin: number
 }
 
-/** The path of one feature and the lists that the check of its bins reports to. */
 export interface BinCheck {
   readonly path: string
   readonly faults: IssueList

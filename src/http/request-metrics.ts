@@ -20,7 +20,6 @@ interface Measurement {
 
 /** Durations of requests by operation and status. Routes and error codes bound their number. */
 export class RequestMetrics {
-  /** Durations of successful scores. */
   readonly scores = {
     single: new Histogram(SCORE_BOUNDS_SEC),
     batch: new Histogram(SCORE_BOUNDS_SEC),

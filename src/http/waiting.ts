@@ -14,7 +14,6 @@ const LOG_EVERY_MS = 10_000
 const RETRY_AFTER_SEC = 5
 
 interface WaitOptions {
-  /** Host of the probes. */
   readonly host: string
   readonly port: number
   readonly dataDir: string

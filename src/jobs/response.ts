@@ -1,6 +1,5 @@
 import type { Job } from './job.ts'
 
-/** A job as the API shows it. */
 export function jobFields({
   id,
   kind,

@@ -188,7 +188,6 @@ export class JobStore {
       where id = ${jobId} and runner = ${runner} and status = 'running'`)
   }
 
-  /** Removes jobs that ended before the time that they are kept. */
   async removeOld(keptMs: number): Promise<void> {
     // The job of a batch is kept with its results.
     await this.db.execute(sql`delete from jobs where finished_at < ${inMs(-keptMs)}

@@ -15,7 +15,6 @@ export interface ResultsWriter {
   openRow(id: unknown): void
   /** Writes the result of a model; models come in the order of the head. */
   result(modelScore: ModelScore, parts: ModelParts, warningCount: number): void
-  /** Writes that a model has no result. */
   noResult(): void
   closeRow(): void
   /** Adds rows that were written elsewhere below the same head, each of them closed. */

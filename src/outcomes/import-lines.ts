@@ -21,7 +21,6 @@ export function readJsonLine(bytes: Buffer): LineValue {
   }
 }
 
-/** The columns of a CSV file. */
 export interface CsvHeader {
   readonly delimiter: string
   readonly columns: readonly string[]

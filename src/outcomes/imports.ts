@@ -49,7 +49,6 @@ interface OutcomeImportsOptions {
   readonly start: (id: string, teamId: string) => void
 }
 
-/** Takes files of outcomes. */
 export class OutcomeImports {
   private readonly options: OutcomeImportsOptions
 

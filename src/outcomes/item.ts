@@ -1,4 +1,3 @@
-/** Names one applicant. */
 export type OutcomeTarget =
   | {
       readonly by: 'request'
@@ -8,7 +7,6 @@ export type OutcomeTarget =
     }
   | { readonly by: 'reference'; readonly deploymentId: string; readonly reference: string }
 
-/** A known fact of an applicant. */
 export interface OutcomeFact {
   /** Empty for a decision. */
   readonly definition: string

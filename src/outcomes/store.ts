@@ -26,7 +26,6 @@ interface DefinitionRow {
   readonly is_used: boolean
 }
 
-/** Outcomes in PostgreSQL. */
 export class OutcomeStore {
   private readonly db: Database
   private readonly heldMax: number

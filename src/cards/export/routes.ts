@@ -24,7 +24,6 @@ const FILES: Readonly<Record<ExportFormat, { readonly type: string; readonly end
   pmml: { type: 'application/xml; charset=utf-8', ending: 'pmml' },
 }
 
-/** Routes that export registered cards for other systems. */
 export const exportRoutes: FastifyPluginAsyncTypebox<ExportRouteOptions> = async (
   app,
   { exports, auditLog },

@@ -12,13 +12,11 @@ import {
 /** Parts of a feature that no applicant of a sample reached, so that nothing is proved there. */
 interface UnreachedFeature {
   readonly feature: string
-  /** Labels of bins. */
   readonly bins: readonly string[]
   readonly moreBins: number
   /** Bounds that no value equals: only such a value shows which bin a bound belongs to. */
   readonly edges: readonly number[]
   readonly moreEdges: number
-  /** Outcomes that no value had. */
   readonly outcomes: readonly ('missing' | 'unseen_category')[]
 }
 

@@ -35,7 +35,6 @@ export interface Parity {
   readonly largestDifference: number
   /** In points. */
   readonly tolerance: number
-  /** Features whose points were compared one by one. */
   readonly comparedFeatures: number
   /** Largest difference of the probabilities of default; null when none was compared. */
   readonly largestPdDifference: number | null

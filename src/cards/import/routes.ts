@@ -19,7 +19,6 @@ interface ImportRouteOptions {
   readonly publicUrl: string | null
 }
 
-/** Routes that import scorecards of other tools. */
 export const importRoutes: FastifyPluginAsyncTypebox<ImportRouteOptions> = async (
   app,
   { imports, publicUrl },

@@ -40,7 +40,6 @@ export interface Certificate extends Omit<Parity, 'differences' | 'rounded' | 'f
   readonly tool: Tool | null
   /** Hash of the bytes of the card; null when `tool` is null. */
   readonly cardSha256: string | null
-  /** Hash of the bytes of the sample. */
   readonly sampleSha256: string
   /** Hash of the specification as JSON without white space, as the service stores it. */
   readonly specSha256: string

@@ -44,7 +44,6 @@ export function explainedCard(card: SampleCard, { reason_codes, features }: Samp
   }
 }
 
-/** The explained card and the applicants of the sample. */
 export function readExplainedSample() {
   const card = readSample<SampleCard>('spec.json')
   return {

@@ -23,7 +23,6 @@ export function printScore(
   console.log(`  the library that fitted this card gives ${expected}\n`)
 }
 
-/** Prints the reasons of an applicant in two languages. */
 export function printReasons(
   id: string,
   english: Static<typeof ScoreResult>,
@@ -84,7 +83,6 @@ export function printMembers(members: readonly DemoPerson[], password: string): 
   console.log('')
 }
 
-/** Prints lines to paste into a shell. */
 export function printCurlLines(
   endpoint: string,
   keySecret: string,

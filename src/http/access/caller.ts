@@ -14,7 +14,6 @@ export function roleNamed(name: unknown): Role | null {
   return ROLES.find((role) => role === name) ?? null
 }
 
-/** Tells whether a role is above another one. */
 export function outranks(role: Role, other: Role): boolean {
   return ROLES.indexOf(role) < ROLES.indexOf(other)
 }
@@ -58,7 +57,6 @@ export interface IdempotencyClaim {
   readonly keyHash: Uint8Array
   /** The same by the other secret while the service has two: a replica may have that one alone. */
   readonly otherKeyHash: Uint8Array | null
-  /** Names the request. */
   readonly claimId: string
 }
 

@@ -1,7 +1,6 @@
 /** Any object in the document. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** Named schemas of the document. */
 export type Components = Map<string, Json>
 
 /** Values of these keys are data and contain no schemas. */

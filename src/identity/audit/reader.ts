@@ -20,7 +20,6 @@ const RECORD = {
   createdAt: auditLog.createdAt,
 }
 
-/** The audit log in PostgreSQL. */
 export class AuditLogStore extends DatabaseStore {
   /** A team's records, newest first. */
   async ofTeam(

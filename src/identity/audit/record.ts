@@ -2,7 +2,6 @@ import type { IdempotencyClaim, UserCaller } from '../../http/access/caller.ts'
 import { newId } from '../../platform/ids/ids.ts'
 import type { EventType } from '../outbox/event.ts'
 
-/** A management change to record in the audit log. */
 export interface NewAuditRecord {
   readonly id: string
   readonly teamId: string

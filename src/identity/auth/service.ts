@@ -90,7 +90,6 @@ interface AuthOptions {
   readonly formerSecret: string | null
 }
 
-/** Time for which a refresh token is valid. */
 export const REFRESH_TOKEN_LIFE_MS = 30 * 24 * 60 * 60 * 1000
 /**
  * Time for which a used token is still accepted, for a client that lost the response and for its

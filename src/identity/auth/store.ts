@@ -11,7 +11,6 @@ import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
 import type { NewRefreshToken, NewTeam, RefreshTokenState, User } from './service.ts'
 
-/** The columns of a user. */
 export const USER = {
   id: users.id,
   teamId: users.teamId,

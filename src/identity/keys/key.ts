@@ -28,7 +28,6 @@ export type ActiveKey = Omit<ApiKey, 'teamId' | 'keyHash'> & {
 /** @param manager whoever makes a change, as they are now; null if they were removed */
 export type AdmitManager = (manager: PresentManager | null) => void
 
-/** A change of an active key. */
 export interface KeyChange {
   readonly keyId: string
   readonly teamId: string
@@ -49,7 +48,6 @@ export interface KeySettings {
   readonly rateLimitPerMinute?: number | null
 }
 
-/** A new secret of a key. */
 interface KeyRotation {
   readonly keyHash: string
   readonly keyPrefix: string

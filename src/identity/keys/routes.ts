@@ -26,7 +26,6 @@ const BODY_BYTES_MAX = 64 * 1024
 const ListKeysQuery = listQuery({})
 const KeyParams = Type.Object({ id: Type.String() })
 
-/** Management of API keys. */
 export const keyRoutes: FastifyPluginAsyncTypebox<{ readonly keys: KeyService }> = async (
   app,
   { keys },

@@ -25,7 +25,6 @@ const ACCOUNT = {
   lastUsedAt: serviceAccounts.lastUsedAt,
 }
 
-/** Service accounts in PostgreSQL. */
 export class ServiceAccountStore extends DatabaseStore {
   /**
    * Adds the account and its audit record in one transaction.

@@ -62,7 +62,6 @@ interface MemberInput {
   readonly role: Role
 }
 
-/** Members of teams and their roles. */
 export class MemberService {
   private readonly options: MemberOptions
 

@@ -7,7 +7,6 @@ import { insertMember } from './member-store.ts'
 import type { NewMember } from './members.ts'
 import type { Team } from './teams.ts'
 
-/** Teams in PostgreSQL. */
 export class TeamStore extends DatabaseStore {
   /** All teams, newest first. */
   async list(): Promise<Team[]> {

@@ -52,7 +52,6 @@ interface BatchCounts {
   readonly scored: number
   /** Lines apart, with their codes. */
   readonly errors: number
-  /** Applicants with a warning. */
   readonly warned: number
   /** Values of scored applicants that match no bin of the model that answers, by feature. */
   readonly unmatched: Readonly<Record<string, number>>
@@ -70,12 +69,10 @@ export interface NewBatch {
   readonly folder: string
   /** Only a process with this store can do the work. */
   readonly place: string
-  /** Seed of the ids of its requests. */
   readonly requestSeed: string
   readonly createdAt: Date
 }
 
-/** A batch with the state of its job. */
 export interface Batch extends NewBatch {
   readonly status: JobStatus
   readonly progress: JobProgress

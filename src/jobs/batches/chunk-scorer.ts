@@ -203,7 +203,6 @@ function countUnmatched(counts: Map<string, number>, modelScore: ModelScore): vo
   }
 }
 
-/** The errors of a chunk, as lines of JSON. */
 class ErrorLines {
   private text: Utf8Writer | null = null
 

@@ -1,6 +1,5 @@
 import { statfs } from 'node:fs/promises'
 
-/** The free room of the disks that the files of batches are on. */
 export class DiskRoom {
   /** Bytes that must stay free. */
   readonly reserveBytes: number

@@ -126,7 +126,6 @@ export class BatchFiles {
     await this.asked((store) => store.delete(key), {})
   }
 
-  /** Stores a file that was received. */
   async add(key: string, file: Pick<ReceivedFile, 'source'>): Promise<ObjectInfo> {
     await this.place()
     const info = await this.asked(async (store) => {

@@ -24,7 +24,6 @@ export interface ErasedReference {
   readonly untilMs: number
 }
 
-/** Messages of the service to the thread. */
 export type ToThread =
   | { readonly kind: 'score'; readonly requestId: string; readonly scoredAtMs: number }
   /** Known from now on, beside those before. */

@@ -1,6 +1,5 @@
 import type { Batch } from './batch.ts'
 
-/** A batch as the API shows it. */
 export function batchFields(batch: Batch) {
   const { id, status, state, options, input, counts, progress, failure } = batch
   const path = input.key.slice(batch.sender.teamId.length + 1)

@@ -34,7 +34,6 @@ interface BatchServiceOptions {
   readonly deployments: {
     deploymentState(deploymentId: string): Promise<DeploymentState | null>
   }
-  /** Names the store of the files. */
   readonly place: () => Promise<string>
   readonly clock: Clock
   readonly bytesMax: number
@@ -350,7 +349,6 @@ function makeActor(caller: Caller, claim: IdempotencyClaim | null = null): Actor
   return { userId, teamId, ...(claim !== null && { claim }) }
 }
 
-/** A batch that was just added. */
 function newBatchAsShown(batch: NewBatch): Batch {
   return {
     ...batch,

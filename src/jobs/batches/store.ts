@@ -112,7 +112,6 @@ export class BatchStore extends DatabaseStore {
     })
   }
 
-  /** Bytes of the uploads and results of a team. */
   async storedBytes(teamId: string): Promise<number> {
     const [row] = await queryRows<{ bytes: number }>(
       this.db,

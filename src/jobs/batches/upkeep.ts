@@ -5,7 +5,6 @@ import { errorKey, resultKey } from './parts.ts'
 import type { BatchStore } from './store.ts'
 import type { Uploads } from './uploads.ts'
 
-/** A batch whose job has ended, with something to remove. */
 export interface EndedBatch {
   readonly batch: Batch
   /** True if its results are no longer kept. */

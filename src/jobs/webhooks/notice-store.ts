@@ -8,7 +8,6 @@ import { type ExpiringKey, ONCE_KEY_START } from './notices.ts'
 
 /** Subjects of notices, in PostgreSQL. */
 export class NoticeStore extends DatabaseStore {
-  /** Teams with a webhook for a type. */
   async teamsWanting(type: EventType): Promise<readonly string[]> {
     const rows = await this.db
       .selectDistinct({ teamId: webhooks.teamId })

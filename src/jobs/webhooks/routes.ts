@@ -34,7 +34,6 @@ const BODY_BYTES_MAX = 16 * 1024
 const WebhookParams = Type.Object({ id: Type.String() })
 const DeliveryParams = Type.Object({ id: Type.String(), delivery_id: Type.String() })
 
-/** Management of webhooks, and their deliveries. */
 export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = async (
   app,
   { webhooks, auditLog },

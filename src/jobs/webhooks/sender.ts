@@ -11,7 +11,6 @@ interface OutgoingMessage {
   readonly body: string
 }
 
-/** Finds the addresses of a name. */
 export type Resolver = (hostname: string) => Promise<readonly LookupAddress[]>
 
 interface SenderOptions {

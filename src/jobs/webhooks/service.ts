@@ -34,7 +34,6 @@ interface IssuedWebhook {
 /** Deliveries that one request replays. */
 const REPLAYED_MAX = 1_000
 
-/** Webhooks of teams, and their deliveries. */
 export class WebhookService {
   private readonly options: WebhookServiceOptions
 

@@ -3,7 +3,6 @@ import { createHmac, randomBytes } from 'node:crypto'
 const SECRET_PREFIX = 'whsec_'
 const SECRET_BYTES = 32
 
-/** A new key of signatures. */
 export function newSecret(): Uint8Array {
   return randomBytes(SECRET_BYTES)
 }

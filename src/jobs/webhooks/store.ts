@@ -28,7 +28,6 @@ const DELIVERY = {
   createdAt: webhookDeliveries.createdAt,
 }
 
-/** Webhooks in PostgreSQL. */
 export class WebhookStore extends DatabaseStore {
   count(teamId: string): Promise<number> {
     return countWebhooks(this.db, teamId)

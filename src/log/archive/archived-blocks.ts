@@ -36,7 +36,6 @@ const READS_MAX = 8
 /** Bytes of one read: blocks that stand one after the other in a file are read together. */
 const READ_BYTES = 4 * 1024 * 1024
 
-/** Reads blocks whose day is in the archive. */
 export class ArchivedBlocks {
   private readonly db: Statements
   private readonly files: ArchiveBytes
@@ -137,7 +136,6 @@ export function lostBlockError({ fileKey, ...block }: LostBlock): DamagedBlock {
   return new DamagedBlock({ ...block, part: 'data', archivedIn: fileKey })
 }
 
-/** The blocks that a read has found, and what it has not. */
 interface ReadBlocks {
   readonly blocks: ReadonlyMap<string, StoredBlock>
   readonly lost: readonly LostBlock[]

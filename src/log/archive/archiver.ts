@@ -16,7 +16,6 @@ import type { ArchiveFacts, ManifestStore, NewFile } from './manifest-store.ts'
 import { dayText, endOfDay } from './names.ts'
 import type { Tidier } from './tidier.ts'
 
-/** Lines of the log for operators. */
 export interface ArchiverLog {
   archived(facts: { readonly day: string; readonly files: number; readonly rows: number }): void
   failed(error: unknown, day: string | null): void

@@ -20,7 +20,6 @@ interface CheckerOptions {
   readonly onFailed: (error: unknown) => void
 }
 
-/** The lease of a round of checks. */
 const CHECKS = 'checks'
 /** Wait for the next round, also after one that failed. */
 const ROUND_EVERY_MS = 600_000

@@ -49,7 +49,6 @@ const EXPIRED_BLOCKS_MAX = 10_000
 
 /** The manifest of the archive in PostgreSQL: the files that readers need. */
 export class ManifestStore extends DatabaseStore {
-  /** Tells whether the archive has a file that readers need. */
   async hasFiles(): Promise<boolean> {
     const found = await askTwice(this.db, async (db) => {
       const files = await queryRows(

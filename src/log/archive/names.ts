@@ -11,7 +11,6 @@ export interface FileSlot {
   readonly number: number
 }
 
-/** Which file of the archive. */
 export interface FileName extends FileSlot {
   /** From 1; rises when a file is written anew. */
   readonly generation: number

@@ -41,7 +41,6 @@ export interface ArchivePartsOptions extends Pick<Deps, 'db' | 'guarded' | 'cloc
   }
 }
 
-/** The workers on the archive. */
 export interface ArchiveParts {
   readonly archiver: Archiver
   readonly checker: ArchiveChecker

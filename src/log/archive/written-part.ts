@@ -6,7 +6,6 @@ export interface PartTask {
   /** The target. */
   readonly path: string
   readonly blocks: readonly StoredBlock[]
-  /** The models of the blocks. */
   readonly models: readonly ModelText[]
 }
 
@@ -20,7 +19,6 @@ export interface BlockPlace {
   readonly sourcesBytes: number
 }
 
-/** A row group as it was read back. */
 export interface RowGroupFacts {
   readonly rows: number
   readonly firstRequestId: string

@@ -13,7 +13,6 @@ import type { Cursor } from '../spool/spool-papers.ts'
 import type { Appended } from './drain.ts'
 import { moveCursor, readCursors } from './spool-cursors.ts'
 
-/** Records that are not in the log yet. */
 interface LogBatch {
   readonly blocks: readonly DrainedBlock[]
   /** Place in the spool, which the transaction moves the cursor over; null for none. */

@@ -18,7 +18,6 @@ import {
 /** Which references of a team to take out of a request; null: none. */
 export type Erases = (teamId: string, scoredAtMs: number) => ((reference: string) => boolean) | null
 
-/** A record without the erased references. */
 interface ErasedRecord {
   /** The given bytes if there was nothing to take out. */
   readonly payload: Buffer

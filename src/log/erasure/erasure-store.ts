@@ -16,7 +16,6 @@ const LISTED_MS = 90 * SPAN_MS.day
 /** Listed erasures of a team: a process keeps them in memory. */
 const LISTED_MAX = 50_000
 
-/** Erasures in PostgreSQL. */
 export class ErasureStore extends DatabaseStore {
   /**
    * Lists the erasure for all drains. When it returns, no drain can store the reference any more,

@@ -114,7 +114,6 @@ async function hashesInTurns(
   }
 }
 
-/** The leaves of these requests of a block. */
 export async function leavesIn(
   block: OpenBlock,
   indexes: readonly number[],

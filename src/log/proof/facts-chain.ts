@@ -26,7 +26,6 @@ export class FactsChain {
     this.current = current
   }
 
-  /** Makes a chain without leaves. */
   static begin(teamId: string): FactsChain {
     return new FactsChain(0, hash('sha256', JSON.stringify({ team_id: teamId }), 'buffer'))
   }

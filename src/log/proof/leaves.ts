@@ -44,7 +44,6 @@ export function inTreeOrder<Request extends Pick<RequestLeaves, 'requestId' | 's
   )
 }
 
-/** Hashes of the leaves of these requests, in the order of the tree. */
 export function hashLeaves(requests: readonly RequestLeaves[]): Buffer[] {
   return inTreeOrder(requests).flatMap(({ hashes }) => [...hashesIn(hashes)])
 }

@@ -24,7 +24,6 @@ export interface TreeHead {
   readonly isSound: boolean
 }
 
-/** The place of a stored node. */
 export interface StrayNode {
   readonly level: number
   readonly position: number

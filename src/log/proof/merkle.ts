@@ -17,7 +17,6 @@ export function leafHash(data: Uint8Array): Buffer {
   return sha256(Buffer.concat([LEAF, data]))
 }
 
-/** Hash of a node over its two children. */
 export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   nodeBytes.set(left, 1)
   nodeBytes.set(right, 1 + HASH_BYTES)
@@ -45,7 +44,6 @@ export function readSplit(leaves: number): number {
   return split
 }
 
-/** Root over the hashes of leaves. */
 export function computeRoot(
   leaves: readonly Buffer[],
   [start, end]: LeafRange = [0, leaves.length],

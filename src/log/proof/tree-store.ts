@@ -14,7 +14,6 @@ const LEVELS = 64
 /** Reads trees: those in PostgreSQL, or those of a second opinion. */
 export type Trees = Pick<TreeStore, keyof TreeStore>
 
-/** Trees in PostgreSQL. */
 export class TreeStore extends DatabaseStore {
   async head(teamId: string): Promise<TreeHead> {
     // A checkpoint says what it finds, signed, and could never be taken back.

@@ -3,7 +3,6 @@ import { type Database, queryRows } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { CellModels, type ModelText } from './stored-models.ts'
 
-/** Models in PostgreSQL. */
 export class ModelTextStore extends DatabaseStore {
   /** Models with these ids; unknown ids are left out. */
   async modelTexts(modelIds: readonly string[]): Promise<readonly ModelText[]> {

@@ -12,7 +12,6 @@ import type { FoundScore, ScoreReadingService } from './service.ts'
 
 const RequestParams = Type.Object({ request_id: Type.String() })
 
-/** Routes that read scores back. */
 export const readingRoutes: FastifyPluginAsyncTypebox<{
   readonly scoreReading: ScoreReadingService
 }> = async (app, { scoreReading }) => {

@@ -19,7 +19,6 @@ export class ReadingStore extends DatabaseStore {
     return new Map(rows.map(({ id, environment }) => [id, environment]))
   }
 
-  /** Records an export in the audit log. */
   async record(record: NewAuditRecord): Promise<void> {
     await this.db.transaction((tx) => insertAuditRecord(tx, record))
   }

@@ -16,7 +16,6 @@ import { runInTurns } from '../../platform/turn-taker.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
 import type { ModelTextStore } from './model-text-store.ts'
 
-/** A row of the table of models. */
 export interface ModelText {
   readonly modelId: string
   readonly name: string

@@ -137,7 +137,6 @@ export class RecordWriter {
     this.used = used + parts.resultBytes
   }
 
-  /** Writes that a model has no result. */
   noResult(): void {
     this.reserve(this.used, 1)
     this.bytes[this.used++] = FAILED

@@ -61,7 +61,6 @@ export class Utf8Writer {
     this.bytes[at] = char.charCodeAt(0)
   }
 
-  /** The bytes that were written so far. */
   get written(): Buffer {
     return this.bytes.subarray(0, this.used)
   }

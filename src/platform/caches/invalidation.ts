@@ -14,7 +14,6 @@ export interface InvalidationFeed {
   close(): Promise<void>
 }
 
-/** A cache of things of one kind. */
 interface InvalidatedCache {
   /** The thing with this name has changed. */
   invalidate(name: string): void

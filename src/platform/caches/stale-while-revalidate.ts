@@ -27,7 +27,6 @@ interface Entry<V> {
   isOutdated: boolean
 }
 
-/** Counts of a cache's lookups and loads. */
 export interface CacheLookups {
   /** Served from memory, including cached absence. */
   hits: number

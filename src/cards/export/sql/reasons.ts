@@ -173,7 +173,6 @@ interface WriterOptions {
   readonly dialect: Dialect
 }
 
-/** Writes the expressions of a plan. */
 class ReasonWriter {
   private readonly model: CompiledModel
   private readonly finder: ReasonFinder

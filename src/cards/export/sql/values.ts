@@ -7,7 +7,6 @@ import { formatCase } from './subqueries.ts'
 /** Terms that a statement gives for a slot of a feature. */
 type Give = (slot: number) => string
 
-/** A column of the table of applicants. */
 export function columnSql(name: string, dialect: Dialect): string {
   return `t.${dialect.identifier(name)}`
 }

@@ -6,7 +6,6 @@ import type {
 } from '../../../../schemas/import.ts'
 import type { Range } from './ranges.ts'
 
-/** The tools whose files can be read. */
 export type Tool = (typeof IMPORT_TOOLS)[number]
 
 /** Number of points a category in no bin adds, if the file does not specify them. */

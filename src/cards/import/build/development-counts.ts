@@ -2,7 +2,6 @@ import { isCount } from '../../../engine/index.ts'
 import type { SourceBin } from './card.ts'
 import { numberIfAny, type Row } from './table.ts'
 
-/** Counts of the development sample on a bin of a specification. */
 export interface DevelopmentCounts {
   readonly baseline_count?: number
   readonly baseline_bads?: number

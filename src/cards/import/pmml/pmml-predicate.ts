@@ -24,7 +24,6 @@ const PREDICATES = new Set([
   'False',
 ])
 
-/** The predicates among the children of an element. */
 export function listPredicates(parent: Element): Element[] {
   return parent.children.filter(({ name }) => PREDICATES.has(name))
 }

@@ -29,7 +29,6 @@ interface NewDemoDeployment {
   readonly keyName: string
 }
 
-/** A deployment whose history is made. */
 export class DemoDeployment {
   readonly id: string
   private readonly team: DemoTeam

@@ -41,7 +41,6 @@ interface HistoryOptions {
   readonly sample: readonly DemoApplicant[]
 }
 
-/** The objects that the history has left. */
 export interface MadeHistory {
   readonly deploymentId: string
   readonly stagingId: string
@@ -226,7 +225,6 @@ const OPEN_HOURS = 2
 
 const WEEKEND_SHARE = 0.4
 
-/** Gives the times of applications. */
 class Moments {
   private readonly perDay: number
   private readonly random: () => number

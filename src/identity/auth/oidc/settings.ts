@@ -16,7 +16,6 @@ export interface SignOnSettings {
   readonly teamId: string | null
 }
 
-/** The way people sign in. */
 export interface SignInConfig {
   /** Null: there is no single sign-on. */
   readonly oidc: SignOnSettings | null

@@ -26,7 +26,6 @@ interface OwnAccountOptions {
   readonly onEnd: (userId: string) => void
 }
 
-/** The members' own accounts: password and sessions. */
 export class OwnAccountService {
   private readonly options: OwnAccountOptions
 

@@ -13,7 +13,6 @@ import {
   type ReadFeatures,
 } from './record.ts'
 
-/** A number as JSON writes it. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 /** A cell in quotes, in which a doubled quote is one. */
 const QUOTED = /"[^"]*"/g

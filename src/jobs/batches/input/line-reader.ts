@@ -10,7 +10,6 @@ import {
   type Records,
 } from './record.ts'
 
-/** Reads the lines of one form of text. */
 export interface LineForm {
   readonly unknownColumns: UnknownColumns
   /** True if the first line is a header, which `readHeader` gets first. */
@@ -160,7 +159,6 @@ class LineRecords implements Records {
   }
 }
 
-/** A line without an applicant. */
 export function faultyRecord(
   line: number,
   fault: string,

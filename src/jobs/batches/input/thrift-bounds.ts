@@ -10,7 +10,6 @@ const DEPTH_MAX = 32
 const VARINT_BYTES_MAX = 10
 const LENGTH_MAX = 0x7fff_ffff
 
-/** Types of the compact protocol. */
 const STOP = 0
 const TRUE = 1
 const FALSE = 2

@@ -4,7 +4,6 @@ import type { Clock } from '../../../platform/clock.ts'
 import { ErasedPlaces, type LogEraser } from '../../erasure/eraser.ts'
 import { hashOfReference } from '../../erasure/reference-hash.ts'
 
-/** The work that an erasure has done. */
 export interface LogErasure {
   /** SHA-256 in hex of the team and the reference, as in the audit log. */
   readonly referenceSha256: string

@@ -1,6 +1,5 @@
 import type { RowTexts } from './columns.ts'
 
-/** Writes rows in a format, chunk by chunk. */
 export interface RowWriter {
   /** @param rows at least one; empty chunks are left out */
   write(rows: readonly RowTexts[]): Promise<string | Uint8Array>

@@ -32,7 +32,6 @@ const EXPORTS = { teamMax: 2, max: 4 }
 /** A chunk is written in one turn, which takes a millisecond or two. */
 const CHUNK_CHARS = 256 * 1024
 
-/** Exports the score log of a team. */
 export class LogExportService {
   private readonly options: LogExportOptions
   private readonly exports = new TeamLimiter(EXPORTS)
