@@ -6,7 +6,6 @@ import type { Clock } from '../platform/clock.ts'
 import { Histogram } from '../platform/metrics/histogram.ts'
 import { assignModel, CHAMPION, modelAt } from './assign-model.ts'
 import type { ChallengerFailures } from './challenger-failures.ts'
-import { DeploymentValues } from './deployment-values.ts'
 import { scoreOnAllModels, shadowScores, validateAgainstAll } from './evaluate-models.ts'
 import { InputViolations } from './input-violations.ts'
 import { logResults } from './log-entry.ts'
@@ -17,7 +16,7 @@ import { requireReasons } from './require-reasons.ts'
 import { type ResponseFrame, recordIdText } from './response.ts'
 import type { ScoredBatch } from './scored-batch.ts'
 import type { ServingDeployment, ServingModel } from './serving.ts'
-import { ValueCounts, type ValueTotals } from './value-counts.ts'
+import { DeploymentValues, ValueCounts, type ValueTotals } from './value-counts.ts'
 
 interface ScoringOptions {
   readonly cache: Pick<ServingCache, 'get' | 'peek'>
