@@ -1,40 +1,15 @@
+import type { Static } from '@sinclair/typebox'
+import type {
+  ReplayedScore as ReplayedScoreSchema,
+  ReplayedValue,
+} from '../../../schemas/replay.ts'
 import { type Applicant, ModelScore, scoreApplicant } from '../../engine/index.ts'
 import { AppError } from '../../errors.ts'
-import {
-  type Card,
-  type FeatureOutcome,
-  findBin,
-  loggedFeature,
-  type ScorePage,
-} from '../../log/index.ts'
-
-/** A feature as the API shows it, as the API shows it. */
-interface ShownFeature {
-  readonly outcome: FeatureOutcome
-  readonly points: number
-  readonly bin: object | null
-}
-
-interface Compared<Value> {
-  readonly logged: Value
-  readonly recomputed: Value
-}
+import { type Card, findBin, loggedFeature, type ScorePage } from '../../log/index.ts'
 
 /** A logged score beside the one that the features give now. */
-export interface ReplayedScore {
-  readonly request_id: string
-  readonly record_index: number
-  readonly model_id: string
-  readonly identical: boolean
-  readonly spec_sha256: Compared<string | null>
-  readonly score: Compared<number>
-  readonly pd: Compared<number | null>
-  readonly risk_grade: Compared<string | null>
-  readonly features: readonly ({
-    readonly name: string
-    readonly identical: boolean
-  } & Compared<ShownFeature>)[]
-}
+export type ReplayedScore = Static<typeof ReplayedScoreSchema>
+type ShownFeature = Static<typeof ReplayedValue>
 
 /**
  * Scores features with the model that answered a request, and compares with the first record of the
@@ -59,7 +34,7 @@ export function replayScore(
     const logged = shown(card, index, result.cells[index] ?? -1)
     const recomputed = shown(card, index, now.cells[index] ?? -1)
     const identical =
-      logged.outcome === recomputed.outcome && findIndex(logged) === findIndex(recomputed)
+      logged.outcome === recomputed.outcome && logged.bin?.index === recomputed.bin?.index
     return { name, identical, logged, recomputed }
   })
   const specSha256 = {
@@ -110,8 +85,4 @@ function shown(card: Card, feature: number, cell: number): ShownFeature {
   const { points, bin, outcome } = loggedFeature(card.model, feature, cell)
   const spec = card.spec.features[feature]
   return { outcome, points, bin: bin === null ? null : findBin(spec?.bins[bin], bin) }
-}
-
-function findIndex({ bin }: ShownFeature): unknown {
-  return bin === null ? null : (bin as { readonly index: number }).index
 }
