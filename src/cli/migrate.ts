@@ -4,9 +4,9 @@ import { openDatabase } from '../platform/db/open.ts'
 import { grantRights } from '../platform/db/rights.ts'
 import { VERSION } from '../platform/version.ts'
 import { cliFailure } from './failures.ts'
-import { printable, sentence } from './print.ts'
-import { readOrReport } from './program.ts'
-import { type CommandContext, DONE, EXIT_CODES, REFUSED, type Report } from './report.ts'
+import { printable } from './print.ts'
+import { failureReport, readOrReport } from './program.ts'
+import { type CommandContext, DONE, EXIT_CODES, type Report } from './report.ts'
 
 /**
  * Declares the command, with its help.
@@ -53,7 +53,6 @@ export async function run(
       stderr: '',
     }
   } catch (error) {
-    const reason = sentence(printable(cliFailure(error).message))
-    return { code: REFUSED, stdout: '', stderr: `${reason}\n` }
+    return failureReport(cliFailure(error))
   }
 }
