@@ -1,7 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ScoreLogStore } from '../../../src/log/drain/store.ts'
@@ -13,9 +10,10 @@ import { printFigures, readFigures, resultsInRollups } from '../../support/expec
 import { loggedFacts } from '../../support/score-log/log-rows.ts'
 import { recordPayload, testModel } from '../../support/score-log/record-payloads.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
+import { ServiceProcess } from '../../support/start/process.ts'
 import { withDatabase } from '../../support/start/seeded-database.ts'
 
-const MERGER = fileURLToPath(new URL('../../support/score-log/merger.ts', import.meta.url))
+const MERGER = 'test/support/score-log/merger.ts'
 const HOUR_MS = 3_600_000
 /** The hours before the present one, within the last two days. */
 const HOURS = 30
@@ -56,18 +54,12 @@ function fill(database: Place): Promise<Map<string, number>> {
 }
 
 /** Starts a merger and waits until it has said one of these. */
-async function startMerger(database: Place, said: RegExp): Promise<ChildProcess> {
+async function startMerger(database: Place, said: RegExp): Promise<ServiceProcess> {
   const place = JSON.stringify({ databaseUrl: database.databaseUrl, dataDir: database.dataDir })
-  const child = spawn(process.execPath, [MERGER, place], { stdio: ['ignore', 'pipe', 'inherit'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let output = ''
-  child.stdout.setEncoding('utf8')
-  for await (const text of child.stdout.iterator({ destroyOnReturn: false })) {
-    output += text
-    if (said.test(output)) break
-  }
-  child.stdout.resume()
-  return child
+  const merger = ServiceProcess.start({}, MERGER, [place])
+  onTestFinished(() => void merger.stop('SIGKILL'))
+  await merger.printed(said)
+  return merger
 }
 
 describe.each(backends)('on $name', (backend) => {
@@ -76,16 +68,12 @@ describe.each(backends)('on $name', (backend) => {
     const database = await backend.create()
     onTestFinished(() => database.drop())
     const stored = await fill(database)
-    const kill = async (child: ChildProcess) => {
-      child.kill('SIGKILL')
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-    }
     const blocksLeft: number[] = []
     for (let killed = 0; killed < KILLS; killed++) {
       const merger = await startMerger(database, killed === 0 ? /opened/ : /worked/)
       // Each time at another moment of its work.
       await setTimeout((killed * 7) % 20)
-      await kill(merger)
+      await merger.stop('SIGKILL')
       await withDatabase(database, async (db) => {
         const figures = readFigures(stored, await loggedFacts(db))
         expect(figures).toMatchObject({ lost: 0, twice: 0, logged: stored.size })
@@ -96,7 +84,7 @@ describe.each(backends)('on $name', (backend) => {
     // At least one kill was amid the merges, not before and not after them.
     const isAmid = (blocks: number) => blocks > HOURS && blocks < HOURS * BLOCKS_AN_HOUR
     expect(blocksLeft.filter(isAmid).length).toBeGreaterThan(0)
-    await kill(await startMerger(database, /idle/))
+    await (await startMerger(database, /idle/)).stop('SIGKILL')
     await withDatabase(database, async (db) => {
       const figures = readFigures(stored, await loggedFacts(db))
       printFigures({ ...figures, kills: KILLS })

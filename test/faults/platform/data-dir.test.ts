@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { DataDirInUseError, openDataDir } from '../../../src/platform/data-dir/data-dir.ts'
+import { QUICK_START } from '../../../src/platform/quick-start-argv.ts'
 import { embeddedDataDir } from '../../support/start/databases.ts'
 import { post } from '../../support/start/process.ts'
 import { startWithSample } from '../../support/start/running.ts'
@@ -32,9 +33,8 @@ async function openElsewhere(path: string, extra = ''): Promise<Opener> {
     ${extra}
     console.log(said)
     setInterval(() => {}, 1_000)`
-  const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const args = [...QUICK_START, '--expose-gc', '--input-type=module', '-e', script]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [outcome] = await once(createInterface({ input: child.stdout }), 'line')
   return { child, outcome }

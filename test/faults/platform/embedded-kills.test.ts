@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { openEmbedded } from '../../../src/platform/db/embedded/embedded.ts'
+import { QUICK_START } from '../../../src/platform/quick-start-argv.ts'
 
 const MODULE = new URL('../../../src/platform/db/embedded/embedded.ts', import.meta.url).href
 
@@ -30,9 +31,8 @@ function runElsewhere(directory: string, body: string): ChildProcess {
     const onCrash = (error) => { throw error }
     const client = await openEmbedded({ directory: ${JSON.stringify(directory)}, onCrash })
     ${body}`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const args = [...QUICK_START, '--input-type=module', '-e', script]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   return child
 }

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ErasedPlaces } from '../../../../src/log/erasure/eraser.ts'
@@ -19,11 +17,10 @@ import {
 import type { KilledOrder } from '../../../support/archive/archiver-process.ts'
 import { dataRoot } from '../../../support/start/data-root.ts'
 import { backends, type TestDatabase } from '../../../support/start/databases.ts'
+import { ServiceProcess } from '../../../support/start/process.ts'
 import { openTestDatabase } from '../../../support/start/seeded-database.ts'
 
-const PROCESS = fileURLToPath(
-  new URL('../../../support/archive/archiver-process.ts', import.meta.url),
-)
+const PROCESS = 'test/support/archive/archiver-process.ts'
 /** More than a process has. */
 const STEPS_MAX = 72
 /** By default only some steps: a process has to start for each. */
@@ -63,15 +60,10 @@ class Place {
       directory: join(this.root, 'work'),
       ...order,
     }
-    const stdio = ['ignore', 'pipe', 'inherit'] as const
-    const child = spawn(process.execPath, [PROCESS, JSON.stringify(whole)], { stdio: [...stdio] })
-    let output = ''
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-    })
-    const [, signal] = await once(child, 'close')
-    expect(output).toBe(signal === null ? 'done\n' : '')
-    return signal === null
+    const process = ServiceProcess.start({}, PROCESS, [JSON.stringify(whole)])
+    const code = await process.exit()
+    expect(process.output).toBe(code === null ? '' : 'done\n')
+    return code !== null
   }
 }
 
