@@ -1,4 +1,5 @@
 import {
+  type CompiledModel,
   type FeatureRule,
   listRules,
   ModelScore,
@@ -7,6 +8,8 @@ import {
   scoreApplicant,
   textIn,
 } from '../engine/index.ts'
+import type { Steps } from '../platform/steps.ts'
+import { runInTurns } from '../platform/turn-taker.ts'
 import { listModels } from './model-cache.ts'
 import type { ServingDeployment } from './serving.ts'
 
@@ -24,29 +27,49 @@ interface Known {
   label: string | null
 }
 
-/** Describes the body of a single score of a deployment as a JSON Schema. */
+/**
+ * Describes the body of a single score of a deployment as a JSON Schema, in turns of the event
+ * loop: eleven of the largest cards take half a second.
+ */
 export async function applicantSchema(
   deployment: ServingDeployment,
   readSpec: ReadSpec,
 ): Promise<object> {
+  const labels: ReadonlyMap<string, string>[] = []
+  for (const { modelId } of listModels(deployment)) {
+    labels.push(labelsIn((await readSpec(modelId))?.spec))
+  }
+  return runInTurns(schemaSteps(deployment, labels))
+}
+
+/** @param labels those of each model, the champion first */
+function* schemaSteps(
+  deployment: ServingDeployment,
+  labels: readonly ReadonlyMap<string, string>[],
+): Steps<object> {
   const { state, champion } = deployment
   const models = listModels(deployment)
   const features = new Map<string, Known>()
-  for (const { modelId, modelScore } of models) {
-    const labels = labelsIn((await readSpec(modelId))?.spec)
+  for (const [position, { modelScore }] of models.entries()) {
     for (const rule of listRules(modelScore.model)) {
       const { name } = rule
       const known = features.get(name) ?? { name, rules: [], label: null }
       known.rules.push(rule)
-      known.label ??= labels.get(name) ?? null
+      known.label ??= labels[position]?.get(name) ?? null
       features.set(name, known)
     }
+    yield
   }
   const answering = state.shadowMode ? [champion] : models
   const required = new Set(answering.flatMap(({ modelScore }) => modelScore.model.featureNames))
-  const all = [...features.values()]
-  const example = Object.fromEntries(
-    all.map((feature) => [feature.name, makeExample(feature, deployment)]),
+  const properties: Record<string, object> = {}
+  for (const feature of features.values()) {
+    properties[feature.name] = makeProperty(feature, state.strictMode && required.has(feature.name))
+    yield
+  }
+  const example = yield* exampleSteps(
+    [...features.values()],
+    models.map(({ modelScore }) => modelScore.model),
   )
   const { name, version } = champion.modelScore.model
   return {
@@ -55,12 +78,7 @@ export async function applicantSchema(
     description: `Applicant of the deployment ${state.deploymentId}, whose champion is version ${version}`,
     type: 'object',
     properties: {
-      ...Object.fromEntries(
-        all.map((feature) => {
-          const isAsked = state.strictMode && required.has(feature.name)
-          return [feature.name, makeProperty(feature, isAsked)]
-        }),
-      ),
+      ...properties,
       strict_mode: {
         type: 'boolean',
         description: 'Refuse missing and unknown features; not a feature itself',
@@ -103,22 +121,47 @@ function categories(rules: readonly FeatureRule[]): string[] {
   return [...new Set(texts)].slice(0, EXAMPLES_MAX)
 }
 
-/** A value that meets a bin of every model that has the feature; null where none does. */
-function makeExample({ name, rules }: Known, deployment: ServingDeployment): unknown {
-  const candidates = rules.flatMap(({ intervals, categories: texts }): unknown[] => [
+/**
+ * Finds for each feature a value that meets a bin of every model that has it; null where none does.
+ * The next candidates of all features make one applicant.
+ */
+function* exampleSteps(
+  features: readonly Known[],
+  models: readonly CompiledModel[],
+): Steps<Record<string, unknown>> {
+  const example: Record<string, unknown> = {}
+  let open: { readonly name: string; readonly candidates: readonly unknown[] }[] = []
+  for (const { name, rules } of features) {
+    example[name] = null
+    open.push({ name, candidates: rules.flatMap(listCandidates) })
+    yield
+  }
+  const scores = models.map((model) => new ModelScore(model))
+  const isMatched = (name: string) =>
+    scores.every((score) => {
+      const feature = score.model.featureIndex.get(name)
+      return feature === undefined || score.readOutcome(feature) === 'matched'
+    })
+  for (let round = 0; open.length > 0; round++) {
+    open = open.filter(({ candidates }) => round < candidates.length)
+    const tried = Object.fromEntries(open.map(({ name, candidates }) => [name, candidates[round]]))
+    for (const score of scores) {
+      scoreApplicant(tried, score)
+      yield
+    }
+    const found = new Set(Object.keys(tried).filter(isMatched))
+    for (const name of found) example[name] = tried[name]
+    open = open.filter(({ name }) => !found.has(name))
+    yield
+  }
+  return example
+}
+
+function listCandidates({ intervals, categories: texts }: FeatureRule): unknown[] {
+  return [
     ...intervals.flatMap(numbersIn),
     ...texts.flatMap((category) => category.texts).flatMap(asValues),
-  ])
-  const scores = listModels(deployment)
-    .map(({ modelScore }) => modelScore.model)
-    .filter(({ featureIndex }) => featureIndex.has(name))
-    .map((model) => new ModelScore(model))
-  const isMatched = (value: unknown) =>
-    scores.every((score) => {
-      scoreApplicant({ [name]: value }, score)
-      return score.readOutcome(score.model.featureIndex.get(name) ?? 0) === 'matched'
-    })
-  return candidates.find(isMatched) ?? null
+  ]
 }
 
 /** Numbers of a range that read well, and its ends. */
