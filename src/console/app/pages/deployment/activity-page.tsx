@@ -156,7 +156,6 @@ function Curves(props: Range & { series: Schemas['StatsSeries'] }) {
         at={at}
         atName="From"
         formatAt={step === 'day' ? shortDay : when}
-        group={`activity ${slug}`}
         height={150}
         marks={marks}
         charts={[

@@ -111,7 +111,6 @@ function Weeks({ row }: { row: Row }) {
         at={weeks.map(({ from }) => Date.parse(from))}
         atName="Week from"
         formatAt={shortDay}
-        group={`weeks ${row.id}`}
         height={150}
         charts={[
           countChart(volumes),

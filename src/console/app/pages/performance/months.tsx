@@ -50,7 +50,6 @@ function Curves({ slug, definition }: { slug: string; definition: Definition }) 
             at={months.map(({ at }) => at)}
             atName="Month"
             formatAt={monthName}
-            group={`months ${slug}`}
             charts={[
               {
                 title: 'Gini, with its interval',

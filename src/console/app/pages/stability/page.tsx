@@ -173,7 +173,6 @@ function OverTime({ series }: { series: Series }) {
         at={at}
         atName="From"
         formatAt={shortDay}
-        group={`stability ${slug}`}
         marks={marks}
         height={170}
         charts={[

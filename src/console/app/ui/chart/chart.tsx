@@ -5,10 +5,10 @@ import {
   type PointerEvent,
   type ReactNode,
   useId,
+  useState,
 } from 'react'
 import { whole } from '../figures.ts'
 import { PlainTable } from '../plain-table.tsx'
-import { useCrosshair } from './crosshair.ts'
 import { bandPath, linearScale, linePath, type Scale } from './scale.ts'
 
 type Values = readonly (number | null)[]
@@ -43,23 +43,24 @@ interface ChartProps {
   /** A value that the vertical axis shows in any case, such as 0. */
   readonly from?: number
   readonly height?: number
-  /** Charts of a page with the same name share their crosshair. */
-  readonly group?: string
+  /** Where the crosshair is, which charts side by side share; without it, the chart has its own. */
+  readonly crosshair?: readonly [place: number | null, set: (place: number | null) => void]
   readonly note?: ReactNode
 }
 
-type Axis = 'at' | 'atName' | 'formatAt' | 'group' | 'height' | 'marks'
+type Axis = 'at' | 'atName' | 'formatAt' | 'height' | 'marks'
 
 /** Charts side by side over one axis, under one crosshair. */
 export function Charts(
   props: Pick<ChartProps, Axis> & { charts: readonly Omit<ChartProps, Axis>[] },
 ) {
   const { charts, ...axis } = props
+  const crosshair = useState<number | null>(null)
   return (
     <div className="columns">
       {charts.map((one, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: charts never change places
-        <Chart key={place} {...axis} {...one} />
+        <Chart key={place} crosshair={crosshair} {...axis} {...one} />
       ))}
     </div>
   )
@@ -92,7 +93,8 @@ export function Chart(props: ChartProps) {
   const height = (props.height ?? 190) + MARK_ROW * rows
   const { ref, width: measured } = useElementSize<HTMLDivElement>()
   const width = Math.max(measured, WIDTH_MIN)
-  const [place, setPlace] = useCrosshair(props.group)
+  const own = useState<number | null>(null)
+  const [place, setPlace] = props.crosshair ?? own
   const id = useId()
   const all = series.flatMap(({ values, low = [], high = [] }) => [...values, ...low, ...high])
   const known = all.filter((value) => value !== null)
