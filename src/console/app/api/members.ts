@@ -1,10 +1,9 @@
 import { useAnswer } from './client.ts'
-import { audits } from './roles.ts'
 import { useUser } from './state.ts'
 
 export function useMembers() {
-  const { role } = useUser()
-  return useAnswer('/v1/members', {}, { enabled: audits(role), select: ({ members }) => members })
+  const { mayAudit } = useUser()
+  return useAnswer('/v1/members', {}, { enabled: mayAudit, select: ({ members }) => members })
 }
 
 /** Addresses of members by their ids, for roles that may see members; else the ids. */

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { withVersion } from '../ui/names.ts'
 import { read } from './client.ts'
-import { audits } from './roles.ts'
 import { useUser } from './state.ts'
 
 export type Names = ReadonlyMap<string, string>
@@ -14,8 +13,8 @@ const NO_NAMES: Names = new Map([
 
 /** Names of all objects, and of people for roles that may see members. */
 export function useNames(): Names {
-  const { role } = useUser()
-  const isAuditor = audits(role)
+  const { mayAudit } = useUser()
+  const isAuditor = mayAudit
   const { data = NO_NAMES } = useQuery({
     queryKey: ['/v1', 'names', isAuditor],
     staleTime: 30_000,

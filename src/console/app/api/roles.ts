@@ -25,6 +25,11 @@ export function deploys(role: Role): boolean {
   return manages(role) || role === 'lead_modeler'
 }
 
+/** Tells whether a role may check cards, and try them on logged scores. */
+export function models(role: Role): boolean {
+  return role !== 'auditor' && role !== 'viewer'
+}
+
 /** Roles by rank, highest first. */
 const RANKED = Object.keys(ROLE_NAMES) as Role[]
 

@@ -2,6 +2,7 @@ import { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { isUnreachable } from './errors.ts'
 import { failingSince, onReach } from './exchange.ts'
+import { audits, deploys, manages, models } from './roles.ts'
 import {
   currentSession,
   isSessionOver,
@@ -58,11 +59,19 @@ export function useUnfinishedSignOut(): boolean {
   return useSyncExternalStore(onSession, isSignOutUnfinished)
 }
 
-/** The signed-in user; only for what is shown to one. */
-export function useUser(): Session {
+/** The signed-in user, and what their role may do; only for what is shown to one. */
+export function useUser() {
   const session = useSession()
   if (session === null) throw new TypeError('nobody is signed in')
-  return session
+  const { userId, role } = session
+  return {
+    userId,
+    role,
+    mayAudit: audits(role),
+    mayManage: manages(role),
+    mayDeploy: deploys(role),
+    mayModel: models(role),
+  }
 }
 
 /** Since when the service does not answer; null while it does. */

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { read } from '../../api/client.ts'
-import { audits, ROLE_NAMES } from '../../api/roles.ts'
+import { ROLE_NAMES } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Environment } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
@@ -67,14 +67,14 @@ function isIdle({ lastUsed, since }: Access): boolean {
 }
 
 export default function AccessReviewPage() {
-  const { role } = useUser()
+  const { mayAudit } = useUser()
   const [{ idle = '' }, change] = useAddress()
   const asked = useQuery({
     queryKey: ['/v1', 'access'],
     queryFn: ({ signal }) => readAccess(signal),
-    enabled: audits(role),
+    enabled: mayAudit,
   })
-  if (!audits(role)) {
+  if (!mayAudit) {
     const title = 'Your role can’t see who has access'
     return <Refused page="Access review" title={title} hint="An owner, admin or auditor can." />
   }

@@ -1,7 +1,7 @@
 import { PasswordInput } from '@mantine/core'
 import { useState } from 'react'
 import { api, useAnswer } from '../../api/client.ts'
-import { audits, ROLE_MEANINGS, ROLE_NAMES } from '../../api/roles.ts'
+import { ROLE_MEANINGS, ROLE_NAMES } from '../../api/roles.ts'
 import { signOut } from '../../api/session.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -91,13 +91,13 @@ type SignIns = ReadonlyMap<string, Schemas['AuditRecord']['after']> | undefined
 
 /** Reads the records of one's sign-ins, by session; only roles that read the audit log get them. */
 function useSignIns(): SignIns {
-  const { userId, role } = useUser()
+  const { userId, mayAudit } = useUser()
   const query = { actor: userId, action: 'session.sign_in', limit: SIGN_INS_MAX }
   const { data } = useAnswer(
     '/v1/audit-log',
     { query },
     {
-      enabled: audits(role),
+      enabled: mayAudit,
       select: ({ records }) => new Map(records.map(({ subject, after }) => [subject, after])),
     },
   )

@@ -2,7 +2,6 @@ import { Button, NativeSelect } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { read } from '../../api/client.ts'
 import { useNames } from '../../api/names.ts'
-import { audits } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import { type Search, useAddress } from '../../ui/address.ts'
 import { Box, Download } from '../../ui/fields.tsx'
@@ -17,14 +16,14 @@ const PATH = '/v1/audit-log'
 
 export default function AuditPage() {
   const { subject: inPath } = useParams({ strict: false }) as { subject?: string }
-  const { role } = useUser()
+  const { mayAudit } = useUser()
   const [search, change] = useAddress()
   const filter = readFilter(search, inPath)
   const parameters = new URLSearchParams(filter).toString()
   const list = usePages([PATH, filter], (page, signal) =>
     read(PATH, { query: { ...filter, ...page } }, signal),
   )
-  if (!audits(role)) {
+  if (!mayAudit) {
     const title = 'Your role can’t read the audit log'
     return <Refused page="Audit log" title={title} hint="An owner, admin or auditor can." />
   }

@@ -27,9 +27,9 @@ const DAYS = [
 
 /** Tries a card on the logged scores of a deployment; a link shows a colleague the result. */
 export default function BacktestPage() {
-  const { role } = useUser()
+  const { mayModel } = useUser()
   const [{ job }] = useAddress()
-  if (role === 'viewer' || role === 'auditor') {
+  if (!mayModel) {
     const title = 'Your role can’t start a backtest'
     return (
       <Refused page="Backtest" subject="Models" title={title} hint="A modeler can.">

@@ -2,7 +2,6 @@ import { useMutation } from '@tanstack/react-query'
 import { api, useAnswer } from '../../api/client.ts'
 import { useDeploymentById } from '../../api/deployed.ts'
 import { isOpen } from '../../api/jobs.ts'
-import { audits, deploys } from '../../api/roles.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { RowButton, When } from '../../ui/facts.tsx'
@@ -35,9 +34,8 @@ const KINDS: Readonly<Record<Schemas['JobStatus'], BadgeKind>> = {
 }
 
 export default function BatchesPage() {
-  const { role } = useUser()
-  const maySend = deploys(role)
-  if (!maySend && !audits(role)) {
+  const { mayAudit, mayDeploy } = useUser()
+  if (!mayDeploy && !mayAudit) {
     const title = 'Your role can’t score files'
     return <Refused page="Batches" title={title} hint="An owner, admin or lead modeler can." />
   }
@@ -47,8 +45,8 @@ export default function BatchesPage() {
         A batch scores a file of applicants with one state of a deployment. Every applicant is in
         the score log and in the statistics, as if a server had sent them.
       </p>
-      {maySend && <UploadPanel />}
-      <Files maySend={maySend} />
+      {mayDeploy && <UploadPanel />}
+      <Files maySend={mayDeploy} />
     </Page>
   )
 }

@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { medianBand, readCutoffs, useCutoffs } from '../../api/decisions.ts'
 import { useDefinitions, usePerformance } from '../../api/performance.ts'
-import { manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
@@ -81,7 +80,7 @@ function readGrades({ risk_grades: grades = [], scaling }: Schemas['ScorecardSpe
 function Chosen(props: { found: Schemas['Cutoffs']; performance: Schemas['Performance'] | null }) {
   const { found, performance } = props
   const { deployment, champion, period } = useAbout()
-  const { role } = useUser()
+  const { mayManage } = useUser()
   const [search, change] = useAddress()
   const [isAsking, setAsking] = useState(false)
   const points = makeCurve(found, performance?.gains ?? [])
@@ -107,7 +106,7 @@ function Chosen(props: { found: Schemas['Cutoffs']; performance: Schemas['Perfor
             : `From ${number(present)} to ${number(chosen)}`
         }
         actions={
-          manages(role) &&
+          mayManage &&
           chosen !== present && (
             <Button size="xs" onClick={() => setAsking(true)}>
               {deployment.require_approval ? 'Send for approval' : 'Set this cut-off'}

@@ -4,7 +4,6 @@ import { useState } from 'react'
 import { api, useAnswer } from '../../api/client.ts'
 import { DEPLOYMENT_CHANGES, useModel, useModelNames } from '../../api/deployments.ts'
 import { useMemberNames } from '../../api/members.ts'
-import { manages } from '../../api/roles.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { type FeatureName, featureNames, plainBin } from '../../ui/card.ts'
@@ -23,7 +22,7 @@ type Difference = Schemas['Difference']
 /** A change that waits: first what decides, then the details, then the decision. */
 export function ApprovalDialog(props: { request: ChangeRequest; onClose: () => void }) {
   const { request, onClose } = props
-  const { role, userId } = useUser()
+  const { userId, mayManage } = useUser()
   const memberName = useMemberNames()
   const [comment, setComment] = useState('')
   const { id } = request
@@ -42,7 +41,7 @@ export function ApprovalDialog(props: { request: ChangeRequest; onClose: () => v
     },
   })
   const isOwn = request.requested_by === userId
-  const mayDecide = manages(role) && !isOwn
+  const mayDecide = mayManage && !isOwn
   const decide = (decision: 'approve' | 'decline') => () =>
     deciding.isPending || deciding.mutate(decision)
   const promoted = promotedModel(request)

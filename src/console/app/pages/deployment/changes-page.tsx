@@ -1,6 +1,5 @@
 import { useSlug } from '../../api/deployments.ts'
 import { changeText, useHistory } from '../../api/history.ts'
-import { audits } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { NONE } from '../../ui/figures.ts'
@@ -20,13 +19,13 @@ const COLUMNS: readonly Column<Change>[] = [
 ]
 
 export default function ChangesPage() {
-  const { role } = useUser()
+  const { mayAudit } = useUser()
   const slug = useSlug()
   return (
     <DeploymentPage title="Changes">
       <WaitingChanges />
       <Made />
-      {audits(role) && <AuditTrail subject={slug} />}
+      {mayAudit && <AuditTrail subject={slug} />}
     </DeploymentPage>
   )
 }

@@ -2,7 +2,6 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { championPct, type Deployment } from '../../api/deployments.ts'
 import { ROOT } from '../../api/exchange.ts'
-import { manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import { Copy, When } from '../../ui/facts.tsx'
 import { number, pct } from '../../ui/figures.ts'
@@ -25,9 +24,9 @@ interface Row {
 /** The models of a deployment, and for roles that may make them, changes of who answers. */
 export function Traffic() {
   const { deployment } = useAbout()
-  const { role } = useUser()
+  const { mayManage } = useUser()
   const [asked, setAsked] = useState<Change | null>(null)
-  const ask = manages(role) ? setAsked : null
+  const ask = mayManage ? setAsked : null
   const { shadow_mode: isShadow, strict_mode: isStrict, cutoff } = deployment
   const columns: Column<Row>[] = [
     {

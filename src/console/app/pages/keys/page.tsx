@@ -2,7 +2,6 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { api, readData, useAnswer } from '../../api/client.ts'
 import { useNames } from '../../api/names.ts'
-import { manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { whole } from '../../ui/figures.ts'
@@ -19,11 +18,10 @@ const PATH = '/v1/keys'
 const CHANGES = [PATH, '/v1']
 
 export default function KeysPage() {
-  const { role } = useUser()
+  const { mayManage } = useUser()
   const names = useNames()
   const [request, setRequest] = useState<Request | null>(null)
   const keys = useAnswer(PATH, {}, { select: (found) => found.keys })
-  const mayManage = manages(role)
   const maker = (id: string) => names.get(id) ?? id
   const none = (
     <Empty

@@ -2,8 +2,7 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
 import { useMembers } from '../../api/members.ts'
-import { audits, manages, ROLE_MEANINGS, ROLE_NAMES, rolesUpTo } from '../../api/roles.ts'
-import type { Session } from '../../api/session.ts'
+import { ROLE_MEANINGS, ROLE_NAMES, rolesUpTo } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
@@ -15,22 +14,21 @@ type Member = Schemas['Member']
 type Request = 'add' | { readonly kind: 'role' | 'remove'; readonly member: Member }
 
 export default function MembersPage() {
-  const user = useUser()
+  const { mayAudit, mayManage } = useUser()
   const [request, setRequest] = useState<Request | null>(null)
   const members = useMembers()
   const close = () => setRequest(null)
-  if (!audits(user.role)) return <Refused page="Members" title="Your role can’t see members" />
+  const columns = useColumns(mayManage ? setRequest : null)
+  if (!mayAudit) return <Refused page="Members" title="Your role can’t see members" />
   return (
     <Page
       title="Members"
-      actions={
-        manages(user.role) && <Button onClick={() => setRequest('add')}>Add a member</Button>
-      }
+      actions={mayManage && <Button onClick={() => setRequest('add')}>Add a member</Button>}
     >
       <ListTable
         caption="Members"
         of={members}
-        columns={makeColumns(user, manages(user.role) ? setRequest : null)}
+        columns={columns}
         search="Search"
       />
       {request === 'add' && <AddDialog onClose={close} />}
@@ -59,17 +57,15 @@ export default function MembersPage() {
   )
 }
 
-function makeColumns(
-  user: Session,
-  ask: ((request: Request) => void) | null,
-): readonly Column<Member>[] {
-  const mayChange = rolesUpTo(user.role)
+function useColumns(ask: ((request: Request) => void) | null): readonly Column<Member>[] {
+  const { userId, role: ownRole } = useUser()
+  const mayChange = rolesUpTo(ownRole)
   return [
     {
       head: 'Email',
       cell: ({ id, email }) => (
         <>
-          <bdi className="wrap">{email}</bdi> {id === user.userId && <Badge>you</Badge>}
+          <bdi className="wrap">{email}</bdi> {id === userId && <Badge>you</Badge>}
         </>
       ),
       value: ({ email }) => email,

@@ -2,7 +2,6 @@ import { Button } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useModel } from '../../api/deployments.ts'
-import { audits, deploys, manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Facts, When } from '../../ui/facts.tsx'
@@ -21,7 +20,7 @@ type Model = Schemas['Model']
 
 export default function ModelPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string }
-  const { role } = useUser()
+  const { mayAudit, mayManage, mayDeploy } = useUser()
   const loaded = useModel(id)
   const [dialog, setDialog] = useState<'status' | 'copy' | null>(null)
   const model = loaded.data
@@ -31,12 +30,12 @@ export default function ModelPage() {
       <Download path={`/v1/models/${id}/export?format=spec`} name={`${id}.json`}>
         Specification
       </Download>
-      {deploys(role) && (
+      {mayDeploy && (
         <Button size="compact-sm" variant="default" onClick={() => setDialog('copy')}>
           Copy to {model.environment === 'staging' ? 'production' : 'staging'}
         </Button>
       )}
-      {manages(role) && (
+      {mayManage && (
         <Button size="compact-sm" variant="default" onClick={() => setDialog('status')}>
           {model.status === 'active' ? 'Archive' : 'Restore'}
         </Button>
@@ -63,7 +62,7 @@ export default function ModelPage() {
             <Grades spec={found.spec} />
             <Card spec={found.spec} />
             <ReasonCodes spec={found.spec} />
-            {audits(role) && <AuditTrail subject={id} />}
+            {mayAudit && <AuditTrail subject={id} />}
             {dialog === 'status' && <StatusDialog model={found} onClose={close} />}
             {dialog === 'copy' && <CopyDialog model={found} onClose={close} />}
           </>

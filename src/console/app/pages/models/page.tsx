@@ -2,7 +2,6 @@ import { Button, NativeSelect } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useDeployed } from '../../api/deployed.ts'
 import { useModels } from '../../api/deployments.ts'
-import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
@@ -87,14 +86,14 @@ function DeploymentLink({ of: { slug, name }, as }: { of: Deployed; as: string }
 }
 
 export default function ModelsPage() {
-  const { role } = useUser()
+  const { mayDeploy, mayModel } = useUser()
   const models = useModels()
   const deployed = useDeployed().data ?? []
   const [{ environment = '', status = '' }, , bind] = useAddress()
   const isFiltered = environment !== '' || status !== ''
   const actions = (
     <>
-      {role !== 'viewer' && role !== 'auditor' && (
+      {mayModel && (
         <>
           <Button component={Link} to={'/models/backtest' as string} variant="default">
             Backtest a card
@@ -104,7 +103,7 @@ export default function ModelsPage() {
           </Button>
         </>
       )}
-      {deploys(role) && (
+      {mayDeploy && (
         <Button component={Link} to={'/models/new' as string}>
           Upload a scorecard
         </Button>
@@ -117,7 +116,7 @@ export default function ModelsPage() {
       <NativeSelect label="Status" data={STATUSES} {...bind('status')} />
     </>
   )
-  const hint = deploys(role)
+  const hint = mayDeploy
     ? 'Upload a scorecard that your modeling tool exported, or import the card of another tool.'
     : 'An owner, admin or lead modeler can upload a scorecard.'
   const none = <Empty title="There are no models yet" hint={hint} />

@@ -1,7 +1,6 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { useDefinitions } from '../../api/performance.ts'
-import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { counted } from '../../ui/figures.ts'
@@ -14,18 +13,17 @@ import { ImportPanel } from './import-panel.tsx'
 type Definition = Schemas['OutcomeDefinition']
 
 export default function OutcomesPage() {
-  const { role } = useUser()
+  const { mayDeploy } = useUser()
   const definitions = useDefinitions()
   const [asked, setAsked] = useState<Definition | 'new' | null>(null)
-  const mayDefine = deploys(role)
-  const hint = mayDefine
+  const hint = mayDeploy
     ? 'Define an outcome, then upload what became of applicants.'
     : 'An owner, admin or lead modeler can define an outcome.'
   const none = <Empty title="Nothing counts as bad yet" hint={hint} />
   return (
     <Page
       title="Outcomes"
-      actions={mayDefine && <Button onClick={() => setAsked('new')}>Define an outcome</Button>}
+      actions={mayDeploy && <Button onClick={() => setAsked('new')}>Define an outcome</Button>}
     >
       <p className="lead">
         Performance compares scores with what became of the applicants. A definition says when an
@@ -36,10 +34,10 @@ export default function OutcomesPage() {
           caption="Definitions of outcomes"
           of={definitions}
           none={none}
-          columns={makeColumns(mayDefine ? setAsked : null)}
+          columns={makeColumns(mayDeploy ? setAsked : null)}
         />
       </Panel>
-      {mayDefine && <ImportPanel />}
+      {mayDeploy && <ImportPanel />}
       {asked !== null && (
         <DefinitionDialog
           present={asked === 'new' ? null : asked}

@@ -2,7 +2,6 @@ import { Button, SegmentedControl } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useMemo } from 'react'
 import { useOverview } from '../../api/overview.ts'
-import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
@@ -22,9 +21,9 @@ const ENVIRONMENTS = listChoices({ '': 'All', production: 'Production', staging:
 
 /** Monday morning: every deployment, those first that need attention, and why. */
 export default function OverviewPage() {
-  const { role } = useUser()
+  const { mayDeploy } = useUser()
   const asked = useWholeOverview()
-  const actions = deploys(role) && (
+  const actions = mayDeploy && (
     <Button component={Link} to={'/models/new' as string}>
       Deploy a model
     </Button>
@@ -43,7 +42,7 @@ export default function OverviewPage() {
     <Page title="Overview" facts={facts ?? []} actions={actions}>
       {asked.error && <Failure error={asked.error} retry={() => void asked.refetch()} />}
       {first === undefined && asked.error === null && <Loading />}
-      {first !== undefined && rows.length === 0 && <NothingDeployed mayDeploy={deploys(role)} />}
+      {first !== undefined && rows.length === 0 && <NothingDeployed mayDeploy={mayDeploy} />}
       {rows.length > 0 && <Portfolio rows={rows} isWhole={!asked.hasNextPage} />}
     </Page>
   )

@@ -3,7 +3,6 @@ import { Link } from '@tanstack/react-router'
 import { api } from '../../api/client.ts'
 import { useModelNames } from '../../api/deployments.ts'
 import { useDefinitions, usePerformance } from '../../api/performance.ts'
-import { deploys } from '../../api/roles.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
@@ -64,7 +63,7 @@ function Defined() {
 function Report({ definitions }: { definitions: readonly Schemas['OutcomeDefinition'][] }) {
   const { deployment, champion, period } = useAbout()
   const { slug } = deployment
-  const { role } = useUser()
+  const { mayDeploy } = useUser()
   const [search, change, bind] = useAddress()
   const chosen = definitions.find(({ id }) => id === search['definition']) ?? definitions[0]
   const development = readNumber(search['development'] ?? '')
@@ -97,9 +96,7 @@ function Report({ definitions }: { definitions: readonly Schemas['OutcomeDefinit
           {...(search['development'] && !isShare && { error: 'From 0 to 1, as 0.78' })}
           {...bind('development')}
         />
-        {isShare && deploys(role) && (
-          <Act act={() => keep(development)}>Keep it with the model</Act>
-        )}
+        {isShare && mayDeploy && <Act act={() => keep(development)}>Keep it with the model</Act>}
       </div>
       {chosen && (
         <p className="muted">

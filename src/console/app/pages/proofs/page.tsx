@@ -1,7 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { api, read, readData, useAnswer } from '../../api/client.ts'
-import { audits, manages } from '../../api/roles.ts'
 import { readFile, saveFile, saveText } from '../../api/send.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -19,13 +18,13 @@ const FORMATS = listChoices({ csv: 'CSV', ndjson: 'NDJSON', parquet: 'Parquet' }
 
 /** The score log as evidence: its checkpoint, proofs of its growth, exports and erasures. */
 export default function ProofsPage() {
-  const { role } = useUser()
+  const { mayAudit, mayManage } = useUser()
   return (
     <Page title="Log and proofs">
       <CheckpointPanel />
       <Growth />
-      {audits(role) && <LogExport />}
-      {manages(role) && <Erasure />}
+      {mayAudit && <LogExport />}
+      {mayManage && <Erasure />}
     </Page>
   )
 }

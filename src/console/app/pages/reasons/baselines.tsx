@@ -2,7 +2,6 @@ import { Button, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, readData, useAnswer } from '../../api/client.ts'
-import { deploys } from '../../api/roles.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
@@ -29,7 +28,7 @@ const LISTED_MAX = 50
 export function Baselines() {
   const { deployment, champion } = useAbout()
   const { slug } = deployment
-  const mayChange = deploys(useUser().role)
+  const { mayDeploy } = useUser()
   const [isMaking, setMaking] = useState(false)
   const listed = useAnswer(PATH, { path: { slug }, query: { limit: LISTED_MAX } })
   const putting = useMutation({
@@ -53,7 +52,7 @@ export function Baselines() {
   }
   const inForce = (one: Baseline) => {
     if (one.is_in_force) return <Badge kind="production">in force</Badge>
-    if (!mayChange) return 'no'
+    if (!mayDeploy) return 'no'
     const put = () => putting.isPending || putting.mutate(one)
     return (
       <RowButton name={`Put the baseline ${one.id} in force`} onClick={put}>
@@ -65,7 +64,7 @@ export function Baselines() {
     <Panel
       title="Baselines"
       actions={
-        mayChange && (
+        mayDeploy && (
           <Button size="xs" variant="default" onClick={() => setMaking(true)}>
             Make a baseline
           </Button>
@@ -80,7 +79,7 @@ export function Baselines() {
             <Empty
               title="No baselines yet"
               hint={
-                mayChange
+                mayDeploy
                   ? 'Make one from the applicants of a period, then put it in force.'
                   : 'A lead modeler, admin or owner can make one.'
               }

@@ -3,7 +3,6 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { read } from '../../api/client.ts'
 import { useDeploymentById } from '../../api/deployed.ts'
-import { audits } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { type Search, useAddress } from '../../ui/address.ts'
@@ -23,7 +22,7 @@ const PATH = '/v1/scores'
 
 export default function ScoresPage() {
   const { text } = useParams({ strict: false }) as { text?: string }
-  const { role } = useUser()
+  const { mayAudit } = useUser()
   const [search] = useAddress()
   const wanted = search['reference'] ?? text ?? ''
   return (
@@ -36,7 +35,7 @@ export default function ScoresPage() {
             an application: what the caller sent as <code>X-Reference-Id</code>, or the{' '}
             <code>id</code> of a record in a batch.
           </p>
-          {audits(role) && (
+          {mayAudit && (
             <p>
               Whole days of the log as a file: <Link to={'/proofs' as string}>Log and proofs</Link>.
             </p>

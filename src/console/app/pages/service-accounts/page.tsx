@@ -2,7 +2,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { api, readData, useAnswer } from '../../api/client.ts'
 import { useNames } from '../../api/names.ts'
-import { audits, manages, ROLE_NAMES, rolesBelow } from '../../api/roles.ts'
+import { ROLE_NAMES, rolesBelow } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Role, Schemas } from '../../api/types.ts'
 import { useFields } from '../../ui/fields.tsx'
@@ -26,18 +26,18 @@ const PATH = '/v1/service-accounts'
 const CHANGES = [PATH, '/v1']
 
 export default function ServiceAccountsPage() {
-  const { role } = useUser()
+  const { mayAudit, mayManage } = useUser()
   const names = useNames()
   const [request, setRequest] = useState<Request | null>(null)
   const accounts = useAnswer(
     PATH,
     {},
-    { enabled: audits(role), select: (found) => found.service_accounts },
+    { enabled: mayAudit, select: (found) => found.service_accounts },
   )
-  if (!audits(role)) {
+  if (!mayAudit) {
     return <Refused page="Service accounts" title="Your role can’t see service accounts" />
   }
-  const create = manages(role) && (
+  const create = mayManage && (
     <Button onClick={() => setRequest('create')}>Create a service account</Button>
   )
   const none = (
@@ -56,7 +56,7 @@ export default function ServiceAccountsPage() {
         caption="Service accounts"
         of={accounts}
         none={none}
-        columns={makeColumns((id) => names.get(id) ?? id, manages(role) ? setRequest : null)}
+        columns={makeColumns((id) => names.get(id) ?? id, mayManage ? setRequest : null)}
         search="Search"
       />
       {request === 'create' && <CreateDialog onClose={() => setRequest(null)} />}

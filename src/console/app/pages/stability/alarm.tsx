@@ -2,7 +2,6 @@ import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { api, readData } from '../../api/client.ts'
 import { DEPLOYMENT_CHANGES } from '../../api/deployments.ts'
-import { deploys } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import type { FeatureName } from '../../ui/card.ts'
@@ -21,7 +20,7 @@ type Alarm = Schemas['Alarm']
 /** Shows what the hourly evaluation found, and its levels, which deployers may set. */
 export function AlarmPanel({ alarm }: { alarm: Alarm }) {
   const { featureName } = useAbout()
-  const { role } = useUser()
+  const { mayDeploy } = useUser()
   const { n, days, evaluated_at: at, changed_at: since } = alarm
   return (
     <Panel title="Alarm">
@@ -33,7 +32,7 @@ export function AlarmPanel({ alarm }: { alarm: Alarm }) {
           verdict since <When at={since} />.
         </p>
       )}
-      {deploys(role) ? (
+      {mayDeploy ? (
         <details>
           <summary>Levels</summary>
           <Levels alarm={alarm} />

@@ -1,7 +1,6 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { asApiError } from '../../api/errors.ts'
-import { deploys } from '../../api/roles.ts'
 import { post } from '../../api/send.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
@@ -15,10 +14,10 @@ import { findLine, readJsonLines } from './json-lines.ts'
 import { Registered } from './registered.tsx'
 
 export default function UploadPage() {
-  const { role } = useUser()
+  const { mayDeploy } = useUser()
   return (
     <Page title="Upload a scorecard" subject="Models">
-      {deploys(role) ? (
+      {mayDeploy ? (
         <Upload />
       ) : (
         <Empty title="Your role can’t upload" hint="An owner, admin or lead modeler can." />

@@ -2,7 +2,6 @@ import { Button, NativeSelect } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, readData, useAnswer } from '../../api/client.ts'
-import { audits, manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
@@ -26,18 +25,18 @@ const REFRESH_MS = 10_000
 
 export default function WebhookPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string }
-  const { role } = useUser()
+  const { mayAudit, mayManage } = useUser()
   const [asked, setAsked] = useState<Asked | null>(null)
-  const options = { refetchInterval: REFRESH_MS, enabled: audits(role) }
+  const options = { refetchInterval: REFRESH_MS, enabled: mayAudit }
   const webhook = useAnswer(PATH, { path: { id } }, options)
-  if (!audits(role)) return <Refused page="Webhook" title="Your role can’t see webhooks" />
+  if (!mayAudit) return <Refused page="Webhook" title="Your role can’t see webhooks" />
   return (
     <Page title="Webhook" subject={webhook.data?.url}>
       <Loaded of={webhook}>
         {(found) => (
           <>
-            <About webhook={found} ask={manages(role) ? setAsked : null} />
-            <DeliveryPanel id={id} mayReplay={manages(role) && found.is_active} />
+            <About webhook={found} ask={mayManage ? setAsked : null} />
+            <DeliveryPanel id={id} mayReplay={mayManage && found.is_active} />
             {asked !== null && (
               <AskedDialog webhook={found} asked={asked} onClose={() => setAsked(null)} />
             )}

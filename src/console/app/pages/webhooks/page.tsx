@@ -2,7 +2,6 @@ import { Button, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, readData, useAnswer } from '../../api/client.ts'
-import { audits, manages } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useFields } from '../../ui/fields.tsx'
@@ -31,11 +30,11 @@ const COLUMNS: readonly Column<Schemas['Webhook']>[] = [
 ]
 
 export default function WebhooksPage() {
-  const { role } = useUser()
+  const { mayAudit, mayManage } = useUser()
   const [isCreating, setCreating] = useState(false)
-  const options = { enabled: audits(role) }
+  const options = { enabled: mayAudit }
   const webhooks = useAnswer(PATH, {}, { ...options, select: (found) => found.webhooks })
-  if (!audits(role)) return <Refused page="Webhooks" title="Your role can’t see webhooks" />
+  if (!mayAudit) return <Refused page="Webhooks" title="Your role can’t see webhooks" />
   const none = (
     <Empty
       title="There are no webhooks yet"
@@ -45,7 +44,7 @@ export default function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      actions={manages(role) && <Button onClick={() => setCreating(true)}>Create a webhook</Button>}
+      actions={mayManage && <Button onClick={() => setCreating(true)}>Create a webhook</Button>}
     >
       <p className="lead">
         The service sends what happens to these addresses, signed, and tries for a day if one does
