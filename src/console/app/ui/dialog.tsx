@@ -1,6 +1,6 @@
 import { Button, CloseButton } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { renewAnswers } from '../api/state.ts'
 import { Failure, Waiting } from './states.tsx'
 
@@ -44,6 +44,14 @@ export function Dialog(props: {
       <div className="dialog-body">{children}</div>
     </dialog>
   )
+}
+
+export type OpenDialog = (make: (close: () => void) => ReactNode) => void
+
+/** The dialog of a page that is open, and a function that opens one. */
+export function useDialog(): readonly [dialog: ReactNode, open: OpenDialog] {
+  const [dialog, setDialog] = useState<ReactNode>(null)
+  return [dialog, (make) => setDialog(make(() => setDialog(null)))]
 }
 
 interface FormProps {

@@ -1,8 +1,9 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { api, readData } from '../api/client.ts'
 import { whenExactly } from './dates.ts'
-import { Dialog, Form, FormDialog } from './dialog.tsx'
-import { Copy, When } from './facts.tsx'
+import { Dialog, Form, FormDialog, type OpenDialog } from './dialog.tsx'
+import { Copy, type RowAction, When } from './facts.tsx'
 import { useFields } from './fields.tsx'
 import { TwoLines } from './page.tsx'
 import { endOfDay } from './period.tsx'
@@ -16,7 +17,13 @@ interface MadeSecret {
   readonly previousUntil?: string | null | undefined
 }
 
-type What = 'key' | 'token' | 'secret'
+const PATHS = {
+  key: '/v1/keys/{id}',
+  token: '/v1/service-accounts/{id}',
+  secret: '/v1/webhooks/{id}',
+} as const
+
+type What = keyof typeof PATHS
 
 /** Asks for something and then shows its secret, which only "I have stored it" closes. */
 export function SecretDialog(
@@ -89,19 +96,26 @@ const OVERLAPS = [
 ]
 
 interface RotateProps {
-  readonly name: string
   readonly what: What
+  readonly of: { readonly id: string; readonly name: string }
   readonly changes: readonly string[]
-  /** True if a new end can be set. */
-  readonly hasEnd?: boolean
-  readonly rotate: (body: { overlap_seconds: number; expires_at?: string }) => Promise<MadeSecret>
   readonly onClose: () => void
 }
 
-export function RotateDialog({ name, hasEnd, rotate, ...dialog }: RotateProps) {
+export function RotateDialog({ of: { id, name }, ...dialog }: RotateProps) {
   const { what } = dialog
   const { fields, bind } = useFields({ overlap: '86400', day: '' })
-  const make = () => rotate({ overlap_seconds: Number(fields.overlap), ...endAfter(fields.day) })
+  const make = async () => {
+    const body = { overlap_seconds: Number(fields.overlap), ...endAfter(fields.day) }
+    const params = { path: { id } }
+    const made = await readData(api.POST(`${PATHS[what]}/rotate`, { params, body }))
+    const secret = 'key' in made ? made.key : 'token' in made ? made.token : made.secret
+    return {
+      name: 'url' in made ? made.url : name,
+      secret,
+      previousUntil: made.previous_valid_until,
+    }
+  }
   return (
     <SecretDialog
       title={`Rotate ${name}`}
@@ -112,7 +126,7 @@ export function RotateDialog({ name, hasEnd, rotate, ...dialog }: RotateProps) {
     >
       <p>It gets a new {what}, and keeps everything else.</p>
       <NativeSelect label={`The old ${what}`} data={OVERLAPS} {...bind('overlap')} />
-      {hasEnd !== false && (
+      {what !== 'secret' && (
         <LastDay {...bind('day')} description={`Leave empty to keep the end of the ${what}`} />
       )}
     </SecretDialog>
@@ -121,6 +135,7 @@ export function RotateDialog({ name, hasEnd, rotate, ...dialog }: RotateProps) {
 
 /** A key or the token of a service account, as lists have it. */
 export interface Credential {
+  readonly id: string
   readonly name: string
   readonly prefix: string
   readonly last_used_at: string | null
@@ -158,17 +173,24 @@ export function listTimes<Row extends Credential>(
   ]
 }
 
-export function RevokeDialog({
-  credential: { name, prefix, last_used_at: lastUsedAt },
-  ...form
-}: {
-  credential: Credential
-  send: () => Promise<unknown>
+function RevokeDialog(props: {
+  what: 'key' | 'token'
+  of: Credential
   changes: readonly string[]
   onClose: () => void
 }) {
+  const { what, of: credential, ...form } = props
+  const { id, name, prefix, last_used_at: lastUsedAt } = credential
+  const send = () => api.DELETE(PATHS[what], { params: { path: { id } } })
   return (
-    <FormDialog title={`Revoke ${name}`} submit="Revoke" busy="Revoking …" isDanger {...form}>
+    <FormDialog
+      title={`Revoke ${name}`}
+      send={send}
+      submit="Revoke"
+      busy="Revoking …"
+      isDanger
+      {...form}
+    >
       <p>
         Every request with <code>{prefix}…</code> will be rejected. This can’t be undone.
       </p>
@@ -177,4 +199,19 @@ export function RevokeDialog({
       </p>
     </FormDialog>
   )
+}
+
+/** What may be done with any credential. */
+export function credentialActions(
+  what: 'key' | 'token',
+  of: Credential,
+  open: OpenDialog,
+): readonly [rotate: RowAction, revoke: RowAction] {
+  const dialog = { what, of, changes: [PATHS[what].replace('/{id}', ''), '/v1'] }
+  const rotate = () => open((close) => <RotateDialog {...dialog} onClose={close} />)
+  const revoke = () => open((close) => <RevokeDialog {...dialog} onClose={close} />)
+  return [
+    ['Rotate', `Rotate ${of.name}`, rotate],
+    ['Revoke', `Revoke ${of.name}`, revoke, 'danger'],
+  ]
 }

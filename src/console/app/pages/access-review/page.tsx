@@ -157,7 +157,7 @@ async function readAccess(signal: AbortSignal): Promise<readonly Access[]> {
   ]
 }
 
-function readTimes(one: Credential & { id: string }) {
+function readTimes(one: Credential) {
   const { id, name, created_at: since, expires_at: ends, last_used_at: lastUsed } = one
   return { id, name, since, ends, lastUsed }
 }

@@ -21,12 +21,9 @@ const QUOTA = {
   step: 1,
 } as const
 
-interface DialogProps {
-  readonly changes: readonly string[]
-  readonly onClose: () => void
-}
+const CHANGES = ['/v1/keys', '/v1']
 
-export function CreateDialog({ changes, onClose }: DialogProps) {
+export function CreateDialog({ onClose }: { onClose: () => void }) {
   const { role } = useUser()
   const [scopes, setScopes] = useState<string[]>(['score'])
   const { fields, bind } = useFields({
@@ -57,7 +54,7 @@ export function CreateDialog({ changes, onClose }: DialogProps) {
       submit="Create"
       busy="Creating …"
       missing={scopes.length === 0 ? 'Choose what it may do.' : null}
-      changes={changes}
+      changes={CHANGES}
       onClose={onClose}
     >
       <TextInput
@@ -91,8 +88,8 @@ export function CreateDialog({ changes, onClose }: DialogProps) {
   )
 }
 
-export function ChangeDialog(props: DialogProps & { listed: Schemas['ListedKey'] }) {
-  const { listed, changes, onClose } = props
+export function ChangeDialog(props: { listed: Schemas['ListedKey']; onClose: () => void }) {
+  const { listed, onClose } = props
   const { role } = useUser()
   const before = String(listed.rate_limit_per_minute ?? '')
   const { fields, bind } = useFields({ name: listed.name, quota: before })
@@ -110,7 +107,7 @@ export function ChangeDialog(props: DialogProps & { listed: Schemas['ListedKey']
     <FormDialog
       title={`Change ${listed.name}`}
       send={send}
-      changes={changes}
+      changes={CHANGES}
       missing={isSame ? 'Nothing is changed yet.' : null}
       onClose={onClose}
     >

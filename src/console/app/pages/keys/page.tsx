@@ -1,27 +1,24 @@
 import { Button } from '@mantine/core'
-import { useState } from 'react'
-import { api, readData, useAnswer } from '../../api/client.ts'
+import { useAnswer } from '../../api/client.ts'
 import { useNames } from '../../api/names.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
+import { type OpenDialog, useDialog } from '../../ui/dialog.tsx'
 import { whole } from '../../ui/figures.ts'
 import { EnvironmentBadge, Page } from '../../ui/page.tsx'
-import { CredentialName, listTimes, RevokeDialog, RotateDialog } from '../../ui/secret.tsx'
+import { CredentialName, credentialActions, listTimes } from '../../ui/secret.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { actions, type Column, ListTable } from '../../ui/table.tsx'
 import { ChangeDialog, CreateDialog } from './dialogs.tsx'
 
 type Key = Schemas['ListedKey']
-type Request = 'create' | { readonly kind: 'rotate' | 'revoke' | 'change'; readonly key: Key }
-
-const PATH = '/v1/keys'
-const CHANGES = [PATH, '/v1']
 
 export default function KeysPage() {
   const { mayManage } = useUser()
   const names = useNames()
-  const [request, setRequest] = useState<Request | null>(null)
-  const keys = useAnswer(PATH, {}, { select: (found) => found.keys })
+  const [dialog, open] = useDialog()
+  const keys = useAnswer('/v1/keys', {}, { select: (found) => found.keys })
+  const create = () => open((close) => <CreateDialog onClose={close} />)
   const maker = (id: string) => names.get(id) ?? id
   const none = (
     <Empty
@@ -32,10 +29,7 @@ export default function KeysPage() {
     />
   )
   return (
-    <Page
-      title="API keys"
-      actions={mayManage && <Button onClick={() => setRequest('create')}>Create a key</Button>}
-    >
+    <Page title="API keys" actions={mayManage && <Button onClick={create}>Create a key</Button>}>
       <p className="lead">
         Servers score with a key. To replace its secret, rotate it: both secrets are accepted while
         the servers change over.
@@ -44,46 +38,17 @@ export default function KeysPage() {
         caption="API keys"
         of={keys}
         none={none}
-        columns={makeColumns(maker, mayManage ? setRequest : null)}
+        columns={makeColumns(maker, mayManage ? open : null)}
         search="Search"
       />
-      {request !== null && <Requested request={request} onClose={() => setRequest(null)} />}
+      {dialog}
     </Page>
-  )
-}
-
-function Requested({ request, onClose }: { request: Request; onClose: () => void }) {
-  if (request === 'create') return <CreateDialog changes={CHANGES} onClose={onClose} />
-  const { kind, key } = request
-  const params = { path: { id: key.id } }
-  if (kind === 'change') return <ChangeDialog listed={key} changes={CHANGES} onClose={onClose} />
-  if (kind === 'rotate') {
-    return (
-      <RotateDialog
-        name={key.name}
-        what="key"
-        changes={CHANGES}
-        rotate={async (body) => {
-          const made = await readData(api.POST('/v1/keys/{id}/rotate', { params, body }))
-          return { name: made.name, secret: made.key, previousUntil: made.previous_valid_until }
-        }}
-        onClose={onClose}
-      />
-    )
-  }
-  return (
-    <RevokeDialog
-      credential={key}
-      send={() => api.DELETE('/v1/keys/{id}', { params })}
-      changes={CHANGES}
-      onClose={onClose}
-    />
   )
 }
 
 function makeColumns(
   maker: (id: string) => string,
-  ask: ((request: Request) => void) | null,
+  open: OpenDialog | null,
 ): readonly Column<Key>[] {
   return [
     {
@@ -116,12 +81,12 @@ function makeColumns(
     ...listTimes<Key>(maker),
     ...actions<Key>(
       'Change',
-      ask &&
-        ((key) => [
-          ['Rotate', `Rotate ${key.name}`, () => ask({ kind: 'rotate', key })],
-          ['Change', `Change ${key.name}`, () => ask({ kind: 'change', key })],
-          ['Revoke', `Revoke ${key.name}`, () => ask({ kind: 'revoke', key }), 'danger'],
-        ]),
+      open &&
+        ((key) => {
+          const change = () => open((close) => <ChangeDialog listed={key} onClose={close} />)
+          const [rotate, revoke] = credentialActions('key', key, open)
+          return [rotate, ['Change', `Change ${key.name}`, change], revoke]
+        }),
     ),
   ]
 }

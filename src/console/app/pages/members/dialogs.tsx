@@ -6,7 +6,7 @@ import type { Role, Schemas } from '../../api/types.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { useFields } from '../../ui/fields.tsx'
 
-export const MEMBER_CHANGES = ['/v1/members', '/v1', '/v1/audit-log']
+const MEMBER_CHANGES = ['/v1/members', '/v1', '/v1/audit-log']
 
 const PASSWORD_MIN = 8
 
@@ -46,8 +46,31 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
   )
 }
 
-export function RoleDialog(props: { member: Schemas['Member']; onClose: () => void }) {
-  const { member, onClose } = props
+interface DialogProps {
+  readonly member: Schemas['Member']
+  readonly onClose: () => void
+}
+
+export function RemoveDialog({ member: { id, email }, onClose }: DialogProps) {
+  return (
+    <FormDialog
+      title={`Remove ${email}`}
+      send={() => api.DELETE('/v1/members/{id}', { params: { path: { id } } })}
+      submit="Remove"
+      busy="Removing …"
+      isDanger
+      changes={MEMBER_CHANGES}
+      onClose={onClose}
+    >
+      <p>
+        <bdi>{email}</bdi> can no longer sign in. Their sessions end within a minute. Keys that they
+        created stay active.
+      </p>
+    </FormDialog>
+  )
+}
+
+export function RoleDialog({ member, onClose }: DialogProps) {
   const { fields, bind } = useFields({ role: member.role as string })
   const send = () => {
     const params = { path: { id: member.id } }

@@ -1,63 +1,39 @@
 import { Button } from '@mantine/core'
-import { useState } from 'react'
-import { api } from '../../api/client.ts'
 import { useMembers } from '../../api/members.ts'
 import { ROLE_MEANINGS, ROLE_NAMES, rolesUpTo } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { FormDialog } from '../../ui/dialog.tsx'
+import { type OpenDialog, useDialog } from '../../ui/dialog.tsx'
 import { Badge, Page, Refused } from '../../ui/page.tsx'
 import { actions, type Column, ListTable } from '../../ui/table.tsx'
-import { AddDialog, MEMBER_CHANGES, RoleDialog } from './dialogs.tsx'
+import { AddDialog, RemoveDialog, RoleDialog } from './dialogs.tsx'
 
 type Member = Schemas['Member']
-type Request = 'add' | { readonly kind: 'role' | 'remove'; readonly member: Member }
 
 export default function MembersPage() {
   const { mayAudit, mayManage } = useUser()
-  const [request, setRequest] = useState<Request | null>(null)
+  const [dialog, open] = useDialog()
   const members = useMembers()
-  const close = () => setRequest(null)
-  const columns = useColumns(mayManage ? setRequest : null)
+  const columns = useColumns(mayManage ? open : null)
   if (!mayAudit) return <Refused page="Members" title="Your role can’t see members" />
   return (
     <Page
       title="Members"
-      actions={mayManage && <Button onClick={() => setRequest('add')}>Add a member</Button>}
+      actions={
+        mayManage && (
+          <Button onClick={() => open((close) => <AddDialog onClose={close} />)}>
+            Add a member
+          </Button>
+        )
+      }
     >
-      <ListTable
-        caption="Members"
-        of={members}
-        columns={columns}
-        search="Search"
-      />
-      {request === 'add' && <AddDialog onClose={close} />}
-      {request !== null && request !== 'add' && request.kind === 'role' && (
-        <RoleDialog member={request.member} onClose={close} />
-      )}
-      {request !== null && request !== 'add' && request.kind === 'remove' && (
-        <FormDialog
-          title={`Remove ${request.member.email}`}
-          send={() =>
-            api.DELETE('/v1/members/{id}', { params: { path: { id: request.member.id } } })
-          }
-          submit="Remove"
-          busy="Removing …"
-          isDanger
-          changes={MEMBER_CHANGES}
-          onClose={close}
-        >
-          <p>
-            <bdi>{request.member.email}</bdi> can no longer sign in. Their sessions end within a
-            minute. Keys that they created stay active.
-          </p>
-        </FormDialog>
-      )}
+      <ListTable caption="Members" of={members} columns={columns} search="Search" />
+      {dialog}
     </Page>
   )
 }
 
-function useColumns(ask: ((request: Request) => void) | null): readonly Column<Member>[] {
+function useColumns(open: OpenDialog | null): readonly Column<Member>[] {
   const { userId, role: ownRole } = useUser()
   const mayChange = rolesUpTo(ownRole)
   return [
@@ -84,13 +60,15 @@ function useColumns(ask: ((request: Request) => void) | null): readonly Column<M
     { head: 'Last sign-in', when: ({ last_sign_in_at: at }) => at },
     ...actions<Member>(
       'Change',
-      ask &&
+      open &&
         ((member) => {
           const { email, role } = member
           if (!mayChange.includes(role)) return 'needs an owner'
+          const change = () => open((close) => <RoleDialog member={member} onClose={close} />)
+          const remove = () => open((close) => <RemoveDialog member={member} onClose={close} />)
           return [
-            ['Change role', `Change role of ${email}`, () => ask({ kind: 'role', member })],
-            ['Remove', `Remove ${email}`, () => ask({ kind: 'remove', member }), 'danger'],
+            ['Change role', `Change role of ${email}`, change],
+            ['Remove', `Remove ${email}`, remove, 'danger'],
           ]
         }),
     ),

@@ -1,26 +1,24 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
-import { useState } from 'react'
 import { api, readData, useAnswer } from '../../api/client.ts'
 import { useNames } from '../../api/names.ts'
 import { ROLE_NAMES, rolesBelow } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Role, Schemas } from '../../api/types.ts'
+import { type OpenDialog, useDialog } from '../../ui/dialog.tsx'
 import { useFields } from '../../ui/fields.tsx'
 import { Page, Refused } from '../../ui/page.tsx'
 import {
   CredentialName,
+  credentialActions,
   endAfter,
   LastDay,
   listTimes,
-  RevokeDialog,
-  RotateDialog,
   SecretDialog,
 } from '../../ui/secret.tsx'
 import { Empty } from '../../ui/states.tsx'
 import { actions, type Column, ListTable } from '../../ui/table.tsx'
 
 type Account = Schemas['ListedServiceAccount']
-type Request = 'create' | { readonly kind: 'rotate' | 'revoke'; readonly account: Account }
 
 const PATH = '/v1/service-accounts'
 const CHANGES = [PATH, '/v1']
@@ -28,7 +26,7 @@ const CHANGES = [PATH, '/v1']
 export default function ServiceAccountsPage() {
   const { mayAudit, mayManage } = useUser()
   const names = useNames()
-  const [request, setRequest] = useState<Request | null>(null)
+  const [dialog, open] = useDialog()
   const accounts = useAnswer(
     PATH,
     {},
@@ -38,7 +36,9 @@ export default function ServiceAccountsPage() {
     return <Refused page="Service accounts" title="Your role can’t see service accounts" />
   }
   const create = mayManage && (
-    <Button onClick={() => setRequest('create')}>Create a service account</Button>
+    <Button onClick={() => open((close) => <CreateDialog onClose={close} />)}>
+      Create a service account
+    </Button>
   )
   const none = (
     <Empty
@@ -56,49 +56,17 @@ export default function ServiceAccountsPage() {
         caption="Service accounts"
         of={accounts}
         none={none}
-        columns={makeColumns((id) => names.get(id) ?? id, mayManage ? setRequest : null)}
+        columns={makeColumns((id) => names.get(id) ?? id, mayManage ? open : null)}
         search="Search"
       />
-      {request === 'create' && <CreateDialog onClose={() => setRequest(null)} />}
-      {request !== null && request !== 'create' && (
-        <Requested {...request} onClose={() => setRequest(null)} />
-      )}
+      {dialog}
     </Page>
-  )
-}
-
-function Requested(props: Exclude<Request, 'create'> & { onClose: () => void }) {
-  const { kind, account, onClose } = props
-  const params = { path: { id: account.id } }
-  if (kind === 'rotate') {
-    return (
-      <RotateDialog
-        name={account.name}
-        what="token"
-        changes={CHANGES}
-        rotate={async (body) => {
-          const made = await readData(
-            api.POST('/v1/service-accounts/{id}/rotate', { params, body }),
-          )
-          return { name: made.name, secret: made.token, previousUntil: made.previous_valid_until }
-        }}
-        onClose={onClose}
-      />
-    )
-  }
-  return (
-    <RevokeDialog
-      credential={account}
-      send={() => api.DELETE('/v1/service-accounts/{id}', { params })}
-      changes={CHANGES}
-      onClose={onClose}
-    />
   )
 }
 
 function makeColumns(
   maker: (id: string) => string,
-  ask: ((request: Request) => void) | null,
+  open: OpenDialog | null,
 ): readonly Column<Account>[] {
   return [
     {
@@ -109,14 +77,7 @@ function makeColumns(
     },
     { head: 'Role', value: ({ role }) => ROLE_NAMES[role] },
     ...listTimes<Account>(maker),
-    ...actions<Account>(
-      'Change',
-      ask &&
-        ((account) => [
-          ['Rotate', `Rotate ${account.name}`, () => ask({ kind: 'rotate', account })],
-          ['Revoke', `Revoke ${account.name}`, () => ask({ kind: 'revoke', account }), 'danger'],
-        ]),
-    ),
+    ...actions<Account>('Change', open && ((account) => credentialActions('token', account, open))),
   ]
 }
 

@@ -6,7 +6,7 @@ import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { whenExactly } from '../../ui/dates.ts'
-import { FormDialog } from '../../ui/dialog.tsx'
+import { FormDialog, useDialog } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Act, listChoices } from '../../ui/fields.tsx'
 import { whole } from '../../ui/figures.ts'
@@ -17,7 +17,11 @@ import { EventChoice, eventsText, WebhookState } from '../webhooks/events.tsx'
 import { Deliveries } from './deliveries.tsx'
 
 type Webhook = Schemas['Webhook']
-type Asked = 'rotate' | 'delete' | 'events'
+
+interface DialogProps {
+  readonly webhook: Webhook
+  readonly onClose: () => void
+}
 
 const PATH = '/v1/webhooks/{id}'
 const CHANGES = ['/v1/webhooks', PATH, `${PATH}/deliveries`]
@@ -26,7 +30,6 @@ const REFRESH_MS = 10_000
 export default function WebhookPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string }
   const { mayAudit, mayManage } = useUser()
-  const [asked, setAsked] = useState<Asked | null>(null)
   const options = { refetchInterval: REFRESH_MS, enabled: mayAudit }
   const webhook = useAnswer(PATH, { path: { id } }, options)
   if (!mayAudit) return <Refused page="Webhook" title="Your role can’t see webhooks" />
@@ -35,11 +38,8 @@ export default function WebhookPage() {
       <Loaded of={webhook}>
         {(found) => (
           <>
-            <About webhook={found} ask={mayManage ? setAsked : null} />
+            <About webhook={found} mayManage={mayManage} />
             <DeliveryPanel id={id} mayReplay={mayManage && found.is_active} />
-            {asked !== null && (
-              <AskedDialog webhook={found} asked={asked} onClose={() => setAsked(null)} />
-            )}
           </>
         )}
       </Loaded>
@@ -47,9 +47,16 @@ export default function WebhookPage() {
   )
 }
 
-function About({ webhook, ask }: { webhook: Webhook; ask: ((asked: Asked) => void) | null }) {
+function About({ webhook, mayManage }: { webhook: Webhook; mayManage: boolean }) {
+  const [dialog, open] = useDialog()
   const { is_active: isActive, previous_valid_until: until } = webhook
   const params = { path: { id: webhook.id } }
+  const secret = {
+    what: 'secret',
+    of: { id: webhook.id, name: 'the secret' },
+    changes: CHANGES,
+  } as const
+  const rotate = () => open((close) => <RotateDialog {...secret} onClose={close} />)
   const turn = () => api.PATCH(PATH, { params, body: { is_active: !isActive } })
   return (
     <Panel>
@@ -66,7 +73,7 @@ function About({ webhook, ask }: { webhook: Webhook; ask: ((asked: Asked) => voi
           ...(until === null ? [] : ([['Old secret signs until', whenExactly(until)]] as const)),
         ]}
       />
-      {ask && (
+      {mayManage && (
         <div className="page-actions">
           {isActive && (
             <>
@@ -85,45 +92,35 @@ function About({ webhook, ask }: { webhook: Webhook; ask: ((asked: Asked) => voi
           <Act act={turn} changes={CHANGES}>
             {isActive ? 'Switch off' : 'Switch on'}
           </Act>
-          <Button variant="default" onClick={() => ask('events')}>
+          <Button
+            variant="default"
+            onClick={() => open((close) => <EventsDialog webhook={webhook} onClose={close} />)}
+          >
             Change the events
           </Button>
-          <Button variant="default" onClick={() => ask('rotate')}>
+          <Button variant="default" onClick={rotate}>
             Rotate the secret
           </Button>
-          <Button color="red" variant="light" onClick={() => ask('delete')}>
+          <Button
+            color="red"
+            variant="light"
+            onClick={() => open((close) => <DeleteDialog webhook={webhook} onClose={close} />)}
+          >
             Delete
           </Button>
         </div>
       )}
+      {dialog}
     </Panel>
   )
 }
 
-function AskedDialog(props: { webhook: Webhook; asked: Asked; onClose: () => void }) {
-  const { webhook, asked, onClose } = props
+function DeleteDialog({ webhook, onClose }: DialogProps) {
   const navigate = useNavigate()
-  const params = { path: { id: webhook.id } }
-  if (asked === 'events') return <EventsDialog webhook={webhook} onClose={onClose} />
-  if (asked === 'rotate') {
-    return (
-      <RotateDialog
-        name="the secret"
-        what="secret"
-        hasEnd={false}
-        changes={CHANGES}
-        rotate={async (body) => {
-          const made = await readData(api.POST(`${PATH}/rotate`, { params, body }))
-          return { name: made.url, secret: made.secret, previousUntil: made.previous_valid_until }
-        }}
-        onClose={onClose}
-      />
-    )
-  }
   return (
     <FormDialog
       title="Delete the webhook"
-      send={() => api.DELETE(PATH, { params })}
+      send={() => api.DELETE(PATH, { params: { path: { id: webhook.id } } })}
       submit="Delete"
       busy="Deleting …"
       isDanger
@@ -137,7 +134,7 @@ function AskedDialog(props: { webhook: Webhook; asked: Asked; onClose: () => voi
   )
 }
 
-function EventsDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+function EventsDialog({ webhook, onClose }: DialogProps) {
   const [types, setTypes] = useState<string[]>([...(webhook.types ?? [])])
   const send = () => {
     const body = { types: types.length === 0 ? null : (types as Schemas['EventType'][]) }
