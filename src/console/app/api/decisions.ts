@@ -5,9 +5,7 @@ import type { Schemas } from './types.ts'
 
 const CUTOFFS = '/v1/deployments/{slug}/cutoffs'
 
-/**
- * Returns what cut-offs would approve, with bands and grades; without any, bands and grades alone.
- */
+/** Returns bands and grades, and what the cut-offs would approve. */
 export function useCutoffs(slug: string, period: Period, cutoff: number[] = []) {
   const params = { path: { slug }, query: { ...period, cutoff } }
   return useAnswer(CUTOFFS, params, { placeholderData: keepPreviousData })

@@ -17,7 +17,6 @@ async function* readOverview(signal: AbortSignal): AsyncGenerator<Deployed> {
   } while (cursor !== undefined)
 }
 
-/** All deployments with environment and models, as the overview has them. */
 export function useDeployed() {
   return useQuery({
     queryKey: ['/v1/overview', 'all'],

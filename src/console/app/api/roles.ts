@@ -20,7 +20,6 @@ export function audits(role: Role): boolean {
   return manages(role) || role === 'auditor'
 }
 
-/** Tells whether a role may register models. */
 export function deploys(role: Role): boolean {
   return manages(role) || role === 'lead_modeler'
 }
@@ -30,7 +29,6 @@ export function models(role: Role): boolean {
   return role !== 'auditor' && role !== 'viewer'
 }
 
-/** Roles by rank, highest first. */
 const RANKED = Object.keys(ROLE_NAMES) as Role[]
 
 export const ROLE_MEANINGS: Readonly<Record<Role, string>> = {

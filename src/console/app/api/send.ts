@@ -45,7 +45,6 @@ export function saveText(name: string, text: string, type = 'application/json'):
   saveFile(name, new Blob([text], { type }))
 }
 
-/** Lets the browser store a file. */
 export function saveFile(name: string, content: Blob): void {
   const url = URL.createObjectURL(content)
   const link = document.createElement('a')

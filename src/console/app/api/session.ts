@@ -24,9 +24,7 @@ const ENDED: ReadonlySet<string> = new Set(['invalid_refresh_token', CHANGED])
 let session: Session | null = null
 /** True if the service no longer renews the session; the page stays, for what is typed in it. */
 let isOver = false
-/**
- * Increases when someone signs in or out in any tab; responses to earlier requests are discarded.
- */
+/** Increases when someone signs in or out in any tab; responses of before are discarded. */
 let round = 0
 const listeners = new Set<() => void>()
 /** Informs other tabs of this browser who is signed in, because all tabs share one cookie. */
@@ -53,7 +51,6 @@ export function currentSession(): Session | null {
   return session
 }
 
-/** Tells whether the user must sign in again before anything is sent. */
 export function isSessionOver(): boolean {
   return isOver
 }
@@ -118,9 +115,7 @@ function startRound(next: Session | null): void {
   setSession(next)
 }
 
-/**
- * Resumes the session of this browser; false if there is none or an unfinished sign-out ended it.
- */
+/** Resumes the session of this browser; false without one, or after an unfinished sign-out. */
 export async function resume(): Promise<boolean> {
   if (isSignOutUnfinished()) {
     await endSession()

@@ -23,7 +23,6 @@ export function useAddress() {
       }),
     [navigate],
   )
-  /** Gives a field what it needs to show and to change one name. */
   const bind = (name: string, standard = '') =>
     typed(search[name] ?? standard, (text) => change({ [name]: text }))
   return [search, change, bind] as const

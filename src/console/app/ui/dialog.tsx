@@ -103,7 +103,7 @@ export function Form({
         <Waiting isPending={sending.isPending} />
         {sending.error && <Failure error={sending.error} />}
         {missing !== null && (
-          <p className="hint" id={hint}>
+          <p className="small muted" id={hint}>
             {missing}
           </p>
         )}

@@ -2,7 +2,6 @@ import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { when, whenExactly } from './dates.ts'
 
-/** Figures side by side, each with its name and a note. */
 export function Facts(props: {
   facts: readonly (readonly [name: string, value: ReactNode, note?: ReactNode])[]
   isLarge?: boolean

@@ -39,7 +39,6 @@ export function Light(props: { kind: LightKind; children: ReactNode; isShort?: b
   )
 }
 
-/** A verdict in words, behind its light. */
 export function Conclusion(props: { kind: LightKind; word: string; children: ReactNode }) {
   const { kind, word, children } = props
   return (

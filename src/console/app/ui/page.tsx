@@ -9,7 +9,6 @@ interface PageHead {
   /** Product or object, such as the name of a deployment. */
   readonly subject?: string | undefined
   readonly environment?: Environment | null | undefined
-  /** Further facts, such as version and period. */
   readonly facts?: readonly ReactNode[]
   readonly actions?: ReactNode
   readonly children?: ReactNode
@@ -30,7 +29,7 @@ export function Page({ title, subject, environment, facts = [], actions, childre
       <header className="page-head">
         <div className="page-names">
           {subject !== undefined && (
-            <p className="page-subject">
+            <p className="page-subject muted">
               <bdi>{subject}</bdi>
               {environment && <EnvironmentBadge name={environment} />}
             </p>
@@ -39,7 +38,7 @@ export function Page({ title, subject, environment, facts = [], actions, childre
             {title}
           </h1>
           {facts.some(Boolean) && (
-            <ul className="page-facts">
+            <ul className="page-facts small muted">
               {/* biome-ignore lint/suspicious/noArrayIndexKey: facts never change places */}
               {facts.map((fact, at) => fact && <li key={at}>{fact}</li>)}
             </ul>
@@ -102,7 +101,6 @@ export function TwoLines({ below, children }: { below?: ReactNode; children: Rea
   )
 }
 
-/** A part of a page on a surface of its own. */
 export function Panel(props: { title?: ReactNode; actions?: ReactNode; children: ReactNode }) {
   const { title, actions, children } = props
   return (

@@ -23,7 +23,6 @@ export function usePages<Answer extends PageOfList>(
   })
 }
 
-/** Shows the rows of a list so far, and a button for more. */
 export function Pages<Answer extends PageOfList, Row>(props: {
   of: ReturnType<typeof usePages<Answer>>
   rows: (answer: Answer) => readonly Row[]

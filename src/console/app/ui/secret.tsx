@@ -53,7 +53,7 @@ export function SecretDialog(
       </Notice>
       <p>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is there to be selected */}
-        <code className="secret" tabIndex={0}>
+        <code className="secret letter" tabIndex={0}>
           {made.secret}
         </code>
       </p>
@@ -144,7 +144,6 @@ export interface Credential {
   readonly created_by: string
 }
 
-/** The name of a credential above the beginning of its secret. */
 export function CredentialName({ name, prefix }: Credential) {
   return (
     <TwoLines below={<code>{prefix}…</code>}>
@@ -153,7 +152,6 @@ export function CredentialName({ name, prefix }: Credential) {
   )
 }
 
-/** When a credential ends, was used and was made, and by whom. */
 export function listTimes<Row extends Credential>(
   maker: (id: string) => string,
 ): readonly Column<Row>[] {
@@ -201,7 +199,6 @@ function RevokeDialog(props: {
   )
 }
 
-/** What may be done with any credential. */
 export function credentialActions(
   what: 'key' | 'token',
   of: Credential,

@@ -29,7 +29,6 @@ export interface Column<Row> {
   readonly when?: (row: Row) => string | null
   /** Returns what the column sorts by, and shows by default; without it, it does not sort. */
   readonly value?: (row: Row) => string | number | null
-  /** Returns what a search looks through. */
   readonly text?: (row: Row) => string
 }
 
@@ -41,9 +40,7 @@ interface DataTableProps<Row> {
   readonly rowKey?: (row: Row) => string
   /** Label of a search field; without it, there is none. */
   readonly search?: string
-  /** Further controls beside the search. */
   readonly filters?: ReactNode
-  /** Returns what a row opens in place. */
   readonly detail?: (row: Row) => ReactNode
   readonly empty?: ReactNode
 }

@@ -92,7 +92,7 @@ function Differences({ record, names }: { record: AuditRecord; names: Names }) {
   const differences = listDifferences(record, names)
   if (differences.length === 0) return null
   return (
-    <ul className="differences">
+    <ul className="small">
       {differences.map(({ name, before, after }) => (
         <li key={name}>
           <span className="muted">{name}:</span>{' '}

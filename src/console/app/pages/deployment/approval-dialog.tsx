@@ -71,7 +71,9 @@ export function ApprovalDialog(props: { request: ChangeRequest; onClose: () => v
       <Loaded of={detail}>
         {({ difference }) => <Effects difference={difference} featureName={featureName} />}
       </Loaded>
-      {isOwn && <p className="hint">You asked for this change: another owner or admin decides.</p>}
+      {isOwn && (
+        <p className="small muted">You asked for this change: another owner or admin decides.</p>
+      )}
       {mayDecide && (
         <Textarea
           label="Comment"
@@ -179,7 +181,7 @@ function Points(props: { models: NonNullable<Difference['models']>; featureName:
         ]}
       />
       {(isCut || all.length > BINS_SHOWN) && (
-        <p className="hint">More bins differ than this list shows.</p>
+        <p className="small muted">More bins differ than this list shows.</p>
       )}
     </details>
   )

@@ -63,7 +63,7 @@ export function ChangeDialog(props: {
         <Fields change={change} deployment={present} inputs={inputs} set={set} />
         <Effects effects={plan.effects} />
         {plan.notes.map((note) => (
-          <p key={note} className="hint">
+          <p key={note} className="small muted">
             {note}
           </p>
         ))}
@@ -79,7 +79,6 @@ export function ChangeDialog(props: {
   )
 }
 
-/** Says that a change was stored as a request. */
 export function StoredRequest() {
   return (
     <Notice kind="watch">

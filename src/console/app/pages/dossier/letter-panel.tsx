@@ -12,9 +12,7 @@ import {
   standardTemplate,
 } from './letter.ts'
 
-/**
- * Key of this browser's store for the lender's own words; nothing of an applicant is among them.
- */
+/** Key of the browser's store for the lender's own words, without any of an applicant. */
 const KEPT = 'scoreline.letter'
 
 type Kept = Readonly<Record<string, string>>

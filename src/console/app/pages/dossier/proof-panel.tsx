@@ -87,7 +87,7 @@ function Proved(
           {isUnaltered ? 'Unaltered' : 'Not proved: tell the operator'}
         </Light>
       </p>
-      <ul className="proof">
+      <ul className="gapped">
         {lights.map(([kind, text]) => (
           <li key={text}>
             <Light kind={kind} isShort>

@@ -99,9 +99,7 @@ async function isSignedBy(note: string, verifierKey: string): Promise<boolean | 
   }
 }
 
-/**
- * Tells whether base points and points, added in the order of the card, are the score to the bit.
- */
+/** Tells whether the points, added in the order of the card, are the score to the bit. */
 export function isRecomputed({ score, base_points: base, features }: Schemas['LoggedResult']) {
   if (score === null || base === null) return false
   return features.reduce((sum, { points }) => sum + points, base) === score

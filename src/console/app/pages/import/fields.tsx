@@ -161,7 +161,7 @@ function Grades({ grades, setGrades }: FieldsProps) {
   return (
     <fieldset className="boxes">
       <legend>4. Risk grades (optional)</legend>
-      <p className="hint">
+      <p className="small muted">
         Each grade begins at its lowest score and ends where the next one begins; the lowest may
         begin anywhere: leave its score empty.
       </p>

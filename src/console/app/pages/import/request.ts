@@ -5,11 +5,8 @@ import { readGrades, type TypedGrade } from './grades.ts'
 export interface ImportInputs {
   /** Texts of the fields by their API names; an empty text means that the field is absent. */
   readonly fields: Readonly<Record<string, string>>
-  /** Texts of the files by their API names. */
   readonly files: Readonly<Record<string, string>>
-  /** As typed: name and lowest score. */
   readonly grades: readonly TypedGrade[]
-  /** Names of the selected boxes. */
   readonly ticked: ReadonlySet<string>
 }
 

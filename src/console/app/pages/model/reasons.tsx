@@ -26,9 +26,7 @@ interface UsedCode {
 const CODES_MAX = 200
 const MISSING_SHOWN_MAX = 10
 
-/**
- * Shows how a card explains its scores: codes with texts, and what features are measured against.
- */
+/** Shows how a card explains its scores: codes with texts, and baselines of features. */
 export function ReasonCodes({ spec }: { spec: Spec }) {
   const rules = spec['reasons']
   if (!hasReasons(spec) || !isObject(rules)) {

@@ -54,7 +54,7 @@ function series(
       const text = format(read(last))
       const weeks = values.length
       return (
-        <span className="series">
+        <span className="series small">
           <Sparkline
             values={values}
             kind={kind}

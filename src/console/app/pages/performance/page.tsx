@@ -25,9 +25,7 @@ type Performance = Schemas['Performance']
 
 const STANDARD = 'all'
 
-/**
- * Shows whether the card of a deployment is still good, where it is wrong, and how sure that is.
- */
+/** Shows whether the card is still good, where it is wrong, and how sure that is. */
 export default function PerformancePage() {
   return (
     <DeploymentPage

@@ -44,7 +44,6 @@ export function writeDifference(
   return `${text} (${signed(low, power)} … ${signed(high, power)})`
 }
 
-/** The answers that a report gives, as the service judges them. */
 export function listAnswers(
   found: Performance,
   modelName: (id: string) => string,

@@ -22,9 +22,7 @@ const PATH = '/v1/deployments/{slug}/reason-baselines'
 /** The newest baselines of a deployment; older ones are in the API. */
 const LISTED_MAX = 50
 
-/**
- * Shows what reasons are measured against: the baselines of a deployment, and which is in force.
- */
+/** The baselines that reasons are measured against, and which one is in force. */
 export function Baselines() {
   const { deployment, champion } = useAbout()
   const { slug } = deployment

@@ -32,7 +32,6 @@ interface ReportProps {
   readonly definition: Schemas['OutcomeDefinition'] | undefined
 }
 
-/** The parts of the report, in the order in which a committee asks. */
 export function ReportBody(props: ReportProps) {
   const { report } = props
   return (
@@ -62,7 +61,7 @@ function Summary({ report, featureName }: ReportProps) {
         scored. {conclude(stability, [], featureName)}
       </p>
       {answers.length > 0 && (
-        <ul className="answers">
+        <ul className="gapped">
           {answers.map(({ question, kind, answer, because }) => (
             <li key={question}>
               {question} <Light kind={kind}>{answer}</Light>. {because}
@@ -238,7 +237,7 @@ function Definitions({
         <dd>
           Checkpoint of {checkpoint.origin} over {counted(checkpoint.size, 'block')}, root{' '}
           <code>{checkpoint.root}</code>
-          <pre className="checkpoint">{checkpoint.checkpoint}</pre>
+          <pre className="letter">{checkpoint.checkpoint}</pre>
         </dd>
       </dl>
     </Panel>

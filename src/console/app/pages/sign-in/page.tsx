@@ -84,7 +84,9 @@ function SignOn() {
       <Act fullWidth variant="filled" act={startSignOn}>
         Sign in with your organisation
       </Act>
-      {isOver && <p className="hint">It opens in another tab. Come back to this one then.</p>}
+      {isOver && (
+        <p className="small muted">It opens in another tab. Come back to this one then.</p>
+      )}
     </>
   )
 }
@@ -94,7 +96,9 @@ function Passwords({ isForAll }: { isForAll: boolean }) {
   return (
     <details>
       <summary>{isForAll ? 'Sign in with a password' : 'The identity provider is away?'}</summary>
-      {!isForAll && <p className="hint">Only the emergency owner can sign in with a password.</p>}
+      {!isForAll && (
+        <p className="small muted">Only the emergency owner can sign in with a password.</p>
+      )}
       <PasswordForm />
     </details>
   )
@@ -130,7 +134,9 @@ function PasswordForm() {
       <Button type="submit" fullWidth aria-disabled={sending.isPending}>
         {sending.isPending ? 'Signing in …' : 'Sign in'}
       </Button>
-      <p className="hint">Forgot your password? The operator of the service can set a new one.</p>
+      <p className="small muted">
+        Forgot your password? The operator of the service can set a new one.
+      </p>
     </form>
   )
 }

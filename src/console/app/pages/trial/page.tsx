@@ -82,7 +82,7 @@ function Trial() {
               />
             ))}
           </div>
-          <p className="hint">
+          <p className="small muted">
             An empty field is a missing value: it gets the points of the bin for missing values, or
             0 without one.
           </p>

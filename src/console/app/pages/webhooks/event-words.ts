@@ -2,7 +2,6 @@ import type { Schemas } from '../../api/types.ts'
 
 type EventType = Schemas['EventType']
 
-/** Types of events in words; a webhook without a choice gets all. */
 export const EVENTS: readonly {
   readonly group: string
   readonly events: readonly (readonly [type: EventType, words: string])[]

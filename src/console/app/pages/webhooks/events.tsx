@@ -24,7 +24,7 @@ export function EventChoice(props: {
   const { chosen, onChange } = props
   return (
     <>
-      <p className="hint">Without a choice, it gets all events.</p>
+      <p className="small muted">Without a choice, it gets all events.</p>
       {EVENTS.map(({ group, events }) => (
         <Boxes
           key={group}

@@ -66,7 +66,6 @@ export function Charts(
   )
 }
 
-/** A chart of how many applicants there were. */
 export function countChart(values: Values): Omit<ChartProps, Axis> {
   const series = [{ name: 'Applicants', values, kind: 'bars' as const }]
   return { title: 'Applicants', series, format: whole, from: 0 }
@@ -162,10 +161,10 @@ export function Chart(props: ChartProps) {
           )}
         </svg>
       </div>
-      {known.length === 0 && <p className="chart-note">There are no values yet.</p>}
-      {props.note && <p className="chart-note">{props.note}</p>}
+      {known.length === 0 && <p className="small muted">There are no values yet.</p>}
+      {props.note && <p className="small muted">{props.note}</p>}
       {series.some(({ isHollow = [] }) => isHollow.includes(true)) && (
-        <p className="chart-note">A hollow point has too few applicants for a verdict.</p>
+        <p className="small muted">A hollow point has too few applicants for a verdict.</p>
       )}
       <ChartTable {...props} />
     </figure>
@@ -314,7 +313,7 @@ function ChartTable({ title, at, atName, formatAt, series, format }: ChartProps)
   }
   return (
     <details className="chart-table">
-      <summary>As a table</summary>
+      <summary className="small muted">As a table</summary>
       <PlainTable
         caption={`${title}: table`}
         head={[atName, ...series.map(({ name, low }) => (low ? `${name} (interval)` : name))]}

@@ -2,9 +2,7 @@ import type { Schemas } from '../../api/types.ts'
 import { number, whole } from '../figures.ts'
 export type Certificate = Schemas['ParityProof']
 
-/**
- * Tells whether a value in the audit log is a certificate: no other object there names a sample.
- */
+/** Tells whether a value in the audit log is a certificate: only they name a sample. */
 export function isCertificate(value: object): value is Certificate {
   return 'sample_sha256' in value && 'rows' in value
 }
