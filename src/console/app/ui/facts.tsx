@@ -2,11 +2,12 @@ import { Button } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { when, whenExactly } from './dates.ts'
 
-export function Facts(props: {
-  facts: readonly (readonly [name: string, value: ReactNode, note?: ReactNode])[]
-  isLarge?: boolean
-}) {
-  const { facts, isLarge = false } = props
+type Fact = readonly [name: string, value: ReactNode, note?: ReactNode]
+
+/** Figures by their names, each with a note; one that is not known may be false. */
+export function Facts(props: { facts: readonly (Fact | false)[]; isLarge?: boolean }) {
+  const { isLarge = false } = props
+  const facts = props.facts.filter((fact) => fact !== false)
   return (
     <dl className="facts">
       {facts.map(([name, value, note]) => (

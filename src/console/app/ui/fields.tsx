@@ -88,15 +88,18 @@ export function Act(
   props: ButtonProps & {
     act: () => Promise<unknown>
     changes?: readonly string[]
+    /** Its name for a screen reader, where its text does not say what it is about. */
+    name?: string
     children: ReactNode
   },
 ) {
-  const { act, changes = [], ...button } = props
+  const { act, changes = [], name, ...button } = props
   const acting = useMutation({ mutationFn: act, onSuccess: () => renewAnswers(changes) })
   return (
     <>
       <Button
         variant="default"
+        aria-label={name}
         aria-busy={acting.isPending}
         aria-disabled={acting.isPending}
         onClick={() => acting.isPending || acting.mutate()}

@@ -8,7 +8,7 @@ import { useFields } from './fields.tsx'
 import { TwoLines } from './page.tsx'
 import { endOfDay } from './period.tsx'
 import { Notice } from './states.tsx'
-import type { Column } from './table.tsx'
+import type { Columns } from './table.tsx'
 
 interface MadeSecret {
   readonly name: string
@@ -152,9 +152,7 @@ export function CredentialName({ name, prefix }: Credential) {
   )
 }
 
-export function listTimes<Row extends Credential>(
-  maker: (id: string) => string,
-): readonly Column<Row>[] {
+export function listTimes<Row extends Credential>(maker: (id: string) => string): Columns<Row> {
   return [
     { head: 'Ends', when: ({ expires_at: at }) => at },
     { head: 'Last used', when: ({ last_used_at: at }) => at },

@@ -32,10 +32,13 @@ export interface Column<Row> {
   readonly text?: (row: Row) => string
 }
 
+/** Columns of a table; one that a role does not have is null or false. */
+export type Columns<Row> = readonly (Column<Row> | null | false)[]
+
 interface DataTableProps<Row> {
   readonly caption: string
   readonly rows: readonly Row[]
-  readonly columns: readonly Column<Row>[]
+  readonly columns: Columns<Row>
   /** Tells rows apart, where they change or open; by default their ids, or places, do. */
   readonly rowKey?: (row: Row) => string
   /** Label of a search field; without it, there is none. */
@@ -54,12 +57,12 @@ export function sorted<Row>(
   return { head, value, figure: (row) => format(value(row)) }
 }
 
-/** A column of what may be done with a row; none for a role that may do nothing. */
+/** A column of what may be done with a row, if a role may do anything. */
 export function actions<Row>(
   head: string,
   list: ((row: Row) => readonly RowAction[] | string) | null | false,
-): readonly Column<Row>[] {
-  if (!list) return []
+): Column<Row> | null {
+  if (!list) return null
   const cell = (row: Row) => {
     const found = list(row)
     return typeof found === 'string' ? (
@@ -68,7 +71,7 @@ export function actions<Row>(
       <RowActions actions={found} />
     )
   }
-  return [{ head, cell }]
+  return { head, cell }
 }
 
 /** A table of a list that is asked for; `none` stands for an empty one. */
@@ -103,7 +106,7 @@ const features = tableFeatures({
 export function DataTable<Row extends object>({
   caption,
   rows,
-  columns,
+  columns: all,
   rowKey,
   search: searchLabel,
   filters,
@@ -114,6 +117,7 @@ export function DataTable<Row extends object>({
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   // A page has one table that searches and sorts; the address is not about its others.
   const text = searchLabel === undefined ? '' : (address['q'] ?? '')
+  const columns = useMemo(() => all.filter((column) => !!column), [all])
   const definitions = useMemo(() => columns.map((column) => define(column)), [columns])
   const order = readOrder(address['sort'])
   const isKnown = definitions.some(({ id, enableSorting }) => enableSorting && id === order?.id)

@@ -12,7 +12,7 @@ import { Light } from '../../ui/light.tsx'
 import { EnvironmentBadge, NameLink, Page, Refused } from '../../ui/page.tsx'
 import type { Credential } from '../../ui/secret.tsx'
 import { Loaded } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { type Columns, DataTable } from '../../ui/table.tsx'
 
 interface Access {
   readonly id: string
@@ -30,7 +30,7 @@ interface Access {
 const IDLE_DAYS = 90
 const DAY_MS = 86_400_000
 
-const COLUMNS: readonly Column<Access>[] = [
+const COLUMNS: Columns<Access> = [
   {
     head: 'Who',
     cell: ({ name, page }) => <NameLink to={page} name={name} />,

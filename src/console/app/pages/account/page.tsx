@@ -12,7 +12,7 @@ import { useFields } from '../../ui/fields.tsx'
 import { counted, NONE } from '../../ui/figures.ts'
 import { Badge, Page, Panel } from '../../ui/page.tsx'
 import { Notice } from '../../ui/states.tsx'
-import { actions, type Column, ListTable } from '../../ui/table.tsx'
+import { actions, type Columns, ListTable } from '../../ui/table.tsx'
 
 type OwnSession = Schemas['Session']
 
@@ -87,7 +87,7 @@ export default function AccountPage() {
   )
 }
 
-type SignIns = ReadonlyMap<string, Schemas['AuditRecord']['after']> | undefined
+type SignIns = ReadonlyMap<string, Schemas['AuditRecord']['after']> | null
 
 /** Reads the records of one's sign-ins, by session; only roles that read the audit log get them. */
 function useSignIns(): SignIns {
@@ -101,13 +101,10 @@ function useSignIns(): SignIns {
       select: ({ records }) => new Map(records.map(({ subject, after }) => [subject, after])),
     },
   )
-  return data
+  return data ?? null
 }
 
-function makeColumns(
-  end: (session: OwnSession) => void,
-  signIns: SignIns,
-): readonly Column<OwnSession>[] {
+function makeColumns(end: (session: OwnSession) => void, signIns: SignIns): Columns<OwnSession> {
   return [
     {
       head: 'Started',
@@ -118,15 +115,16 @@ function makeColumns(
       ),
       value: ({ started_at: at }) => at,
     },
-    ...(signIns === undefined
-      ? []
-      : SIGN_IN.map(([head, name]) => ({
+    ...SIGN_IN.map(
+      ([head, name]) =>
+        signIns && {
           head,
           cell: ({ id }: OwnSession) => String(signIns.get(id)?.[name] ?? NONE),
-        }))),
+        },
+    ),
     { head: 'Last renewed', when: ({ last_refreshed_at: at }) => at },
     { head: 'Ends unless renewed', when: ({ expires_at: at }) => at },
-    ...actions<OwnSession>('End', (session) =>
+    actions('End', (session) =>
       session.is_current ? 'sign out' : [['End', 'End this session', () => end(session), 'danger']],
     ),
   ]

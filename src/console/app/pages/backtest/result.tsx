@@ -132,7 +132,7 @@ function Known({ known, present }: { known: Powers; present: Present }) {
       <Facts
         facts={[
           ['Gini', power(known.gini), interval('gini')],
-          ...(present === undefined || present.n === 0 ? [] : [comparePresent(present)]),
+          !!present?.n && comparePresent(present),
           ['AUC', power(known.auc), interval('auc')],
           ['KS', power(known.ks), interval('ks')],
           ['Brier score', index(known.brier)],

@@ -1,11 +1,10 @@
-import { useMutation } from '@tanstack/react-query'
 import { api, useAnswer } from '../../api/client.ts'
 import { useDeploymentById } from '../../api/deployed.ts'
 import { isOpen } from '../../api/jobs.ts'
-import { renewAnswers, useUser } from '../../api/state.ts'
+import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
-import { RowButton, When } from '../../ui/facts.tsx'
-import { Download } from '../../ui/fields.tsx'
+import { When } from '../../ui/facts.tsx'
+import { Act, Download } from '../../ui/fields.tsx'
 import { counted, NONE, number, percent, whole } from '../../ui/figures.ts'
 import { plainName } from '../../ui/names.ts'
 import {
@@ -17,8 +16,8 @@ import {
   Refused,
   TwoLines,
 } from '../../ui/page.tsx'
-import { Empty, Failure } from '../../ui/states.tsx'
-import { type Column, ListTable, sorted } from '../../ui/table.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { type Columns, ListTable, sorted } from '../../ui/table.tsx'
 import { UploadPanel } from './upload.tsx'
 
 type Batch = Schemas['Batch']
@@ -61,30 +60,20 @@ function Files({ maySend }: { maySend: boolean }) {
     },
   )
   const byId = useDeploymentById()
-  const cancel = useMutation({
-    mutationFn: (id: string) => api.POST('/v1/batches/{id}/cancel', { params: { path: { id } } }),
-    onSuccess: () => renewAnswers([PATH]),
-  })
   const hint = 'Results are kept for some days after the end.'
   const none = <Empty title="No file was scored yet" hint={hint} />
   return (
-    <>
-      {cancel.error && <Failure error={cancel.error} />}
-      <ListTable
-        caption="Batches"
-        of={batches}
-        none={none}
-        columns={makeColumns(byId, maySend ? cancel.mutate : null)}
-        detail={(batch) => <Details batch={batch} />}
-      />
-    </>
+    <ListTable
+      caption="Batches"
+      of={batches}
+      none={none}
+      columns={makeColumns(byId, maySend)}
+      detail={(batch) => <Details batch={batch} />}
+    />
   )
 }
 
-function makeColumns(
-  byId: ReturnType<typeof useDeploymentById>,
-  cancel: ((id: string) => void) | null,
-): readonly Column<Batch>[] {
+function makeColumns(byId: ReturnType<typeof useDeploymentById>, maySend: boolean): Columns<Batch> {
   return [
     {
       head: 'File',
@@ -132,18 +121,19 @@ function makeColumns(
       ),
       value: ({ created_at: at }) => at,
     },
-    { head: 'Files', cell: (batch) => <BatchFiles batch={batch} cancel={cancel} /> },
+    { head: 'Files', cell: (batch) => <BatchFiles batch={batch} mayCancel={maySend} /> },
   ]
 }
 
-function BatchFiles({ batch, cancel }: { batch: Batch; cancel: ((id: string) => void) | null }) {
+function BatchFiles({ batch, mayCancel }: { batch: Batch; mayCancel: boolean }) {
   const { id, counts, results } = batch
   if (isOpen(batch)) {
+    const cancel = () => api.POST('/v1/batches/{id}/cancel', { params: { path: { id } } })
     return (
-      cancel && (
-        <RowButton name={`Cancel the batch ${id}`} onClick={() => cancel(id)}>
+      mayCancel && (
+        <Act size="compact-sm" name={`Cancel the batch ${id}`} act={cancel} changes={[PATH]}>
           Cancel
-        </RowButton>
+        </Act>
       )
     )
   }

@@ -5,14 +5,14 @@ import type { Schemas } from '../../api/types.ts'
 import { NONE } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
-import { type Column, DataTable } from '../../ui/table.tsx'
+import { type Columns, DataTable } from '../../ui/table.tsx'
 import { AuditTrail } from '../audit/trail.tsx'
 import { DeploymentPage } from './frame.tsx'
 import { WaitingChanges } from './waiting-changes.tsx'
 
 type Change = Schemas['HistoryChange']
 
-const COLUMNS: readonly Column<Change>[] = [
+const COLUMNS: Columns<Change> = [
   { head: 'When', when: ({ at }) => at },
   { head: 'Change', cell: changeText, text: changeText },
   { head: 'Champion then', cell: ({ champion_version }) => champion_version ?? NONE },

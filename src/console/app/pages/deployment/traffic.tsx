@@ -7,7 +7,7 @@ import { Copy, When } from '../../ui/facts.tsx'
 import { number, pct } from '../../ui/figures.ts'
 import { withVersion } from '../../ui/names.ts'
 import { Badge, NameLink, Panel } from '../../ui/page.tsx'
-import { actions, type Column, DataTable } from '../../ui/table.tsx'
+import { actions, type Columns, DataTable } from '../../ui/table.tsx'
 import { ChangeDialog } from './change-dialog.tsx'
 import { useAbout } from './frame.tsx'
 import type { Change } from './plan.ts'
@@ -28,7 +28,7 @@ export function Traffic() {
   const [asked, setAsked] = useState<Change | null>(null)
   const ask = mayManage ? setAsked : null
   const { shadow_mode: isShadow, strict_mode: isStrict, cutoff } = deployment
-  const columns: Column<Row>[] = [
+  const columns: Columns<Row> = [
     {
       head: 'Model',
       cell: ({ id, name, isChampion }) => (
@@ -42,7 +42,7 @@ export function Traffic() {
     },
     { head: 'Answers', figure: ({ share }) => share },
     { head: 'Since', cell: ({ since }) => since && <When at={since} /> },
-    ...actions<Row>(
+    actions(
       'Change',
       ask &&
         (({ name, changes }) =>

@@ -6,7 +6,7 @@ import { When } from '../../ui/facts.tsx'
 import { counted } from '../../ui/figures.ts'
 import { Badge, Panel } from '../../ui/page.tsx'
 import { Failure } from '../../ui/states.tsx'
-import { actions, type Column, DataTable } from '../../ui/table.tsx'
+import { actions, type Columns, DataTable } from '../../ui/table.tsx'
 import { ApprovalDialog } from './approval-dialog.tsx'
 import { useAbout } from './frame.tsx'
 import { Changes, changeTitle } from './request-changes.tsx'
@@ -22,12 +22,12 @@ export function WaitingChanges() {
   const memberName = useMemberNames()
   const query = { state: 'waiting', deployment: id } as const
   const waiting = useAnswer('/v1/change-requests', { query }, { refetchInterval: REFRESH_MS })
-  const columns: Column<ChangeRequest>[] = [
+  const columns: Columns<ChangeRequest> = [
     { head: 'Change', cell: changeTitle },
     { head: 'What will change', cell: (request) => <Changes request={request} /> },
     { head: 'Asked by', cell: ({ requested_by }) => memberName(requested_by) },
     { head: 'Waits until', cell: ({ expires_at }) => <When at={expires_at} /> },
-    ...actions<ChangeRequest>('Decision', (request) => [
+    actions('Decision', (request) => [
       ['Look at it', `Look at it: ${changeTitle(request)}`, () => setShown(request)],
     ]),
   ]

@@ -185,9 +185,7 @@ function Circumstances({ score }: { score: Logged }) {
           ],
           ['Asked by key', <bdi key="key">{names.get(keyId) ?? keyId}</bdi>],
           ['Answered in', `${number(latency)} ms`, score.is_batch ? 'for the batch' : undefined],
-          ...(bucket === null
-            ? []
-            : ([['Bucket of the split', `${whole(bucket)} of 10,000`]] as const)),
+          bucket !== null && ['Bucket of the split', `${whole(bucket)} of 10,000`],
           ['Changes of the deployment before it', whole(score.cache_version)],
         ]}
       />

@@ -8,7 +8,7 @@ import { whole } from '../../ui/figures.ts'
 import { EnvironmentBadge, Page } from '../../ui/page.tsx'
 import { CredentialName, credentialActions, listTimes } from '../../ui/secret.tsx'
 import { Empty } from '../../ui/states.tsx'
-import { actions, type Column, ListTable } from '../../ui/table.tsx'
+import { actions, type Columns, ListTable } from '../../ui/table.tsx'
 import { ChangeDialog, CreateDialog } from './dialogs.tsx'
 
 type Key = Schemas['ListedKey']
@@ -46,10 +46,7 @@ export default function KeysPage() {
   )
 }
 
-function makeColumns(
-  maker: (id: string) => string,
-  open: OpenDialog | null,
-): readonly Column<Key>[] {
+function makeColumns(maker: (id: string) => string, open: OpenDialog | null): Columns<Key> {
   return [
     {
       head: 'Name',
@@ -79,7 +76,7 @@ function makeColumns(
         from?.join(', ') ?? <span className="muted">anywhere</span>,
     },
     ...listTimes<Key>(maker),
-    ...actions<Key>(
+    actions(
       'Change',
       open &&
         ((key) => {

@@ -5,7 +5,7 @@ import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { type OpenDialog, useDialog } from '../../ui/dialog.tsx'
 import { Badge, Page, Refused } from '../../ui/page.tsx'
-import { actions, type Column, ListTable } from '../../ui/table.tsx'
+import { actions, type Columns, ListTable } from '../../ui/table.tsx'
 import { AddDialog, RemoveDialog, RoleDialog } from './dialogs.tsx'
 
 type Member = Schemas['Member']
@@ -33,7 +33,7 @@ export default function MembersPage() {
   )
 }
 
-function useColumns(open: OpenDialog | null): readonly Column<Member>[] {
+function useColumns(open: OpenDialog | null): Columns<Member> {
   const { userId, role: ownRole } = useUser()
   const mayChange = rolesUpTo(ownRole)
   return [
@@ -58,7 +58,7 @@ function useColumns(open: OpenDialog | null): readonly Column<Member>[] {
     },
     { head: 'Since', when: ({ created_at: at }) => at },
     { head: 'Last sign-in', when: ({ last_sign_in_at: at }) => at },
-    ...actions<Member>(
+    actions(
       'Change',
       open &&
         ((member) => {

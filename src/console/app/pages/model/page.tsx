@@ -87,7 +87,7 @@ function About({ model }: { model: Model }) {
           ['Base points', number(spec.base_points)],
           ['Scale', scaleText(spec)],
           ['Registered', <When key="at" at={at} />],
-          ...(description ? ([['Description', <bdi key="text">{description}</bdi>]] as const) : []),
+          !!description && ['Description', <bdi key="text">{description}</bdi>],
           ['SHA-256', <code key="hash">{hash}</code>],
         ]}
       />

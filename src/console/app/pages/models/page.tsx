@@ -9,7 +9,7 @@ import { listChoices } from '../../ui/fields.tsx'
 import { power } from '../../ui/figures.ts'
 import { Badge, EnvironmentBadge, NameLink, Page } from '../../ui/page.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
-import { type Column, DataTable, sorted } from '../../ui/table.tsx'
+import { type Columns, DataTable, sorted } from '../../ui/table.tsx'
 
 type Listed = Schemas['ListedModel']
 type Deployed = Schemas['OverviewDeployment']
@@ -22,7 +22,7 @@ interface Row extends Listed {
 const ENVIRONMENTS = listChoices({ '': 'All', production: 'Production', staging: 'Staging' })
 const STATUSES = listChoices({ '': 'All', active: 'Active', archived: 'Archived' })
 
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: Columns<Row> = [
   {
     head: 'Model',
     cell: ({ id, name }) => <NameLink to={`/models/${id}`} name={name} />,

@@ -6,7 +6,7 @@ import type { Schemas } from '../../api/types.ts'
 import { counted } from '../../ui/figures.ts'
 import { Page, Panel, TwoLines } from '../../ui/page.tsx'
 import { Empty } from '../../ui/states.tsx'
-import { actions, type Column, ListTable } from '../../ui/table.tsx'
+import { actions, type Columns, ListTable } from '../../ui/table.tsx'
 import { DefinitionDialog } from './definition-dialog.tsx'
 import { ImportPanel } from './import-panel.tsx'
 
@@ -49,7 +49,7 @@ export default function OutcomesPage() {
   )
 }
 
-function makeColumns(change: ((one: Definition) => void) | null): readonly Column<Definition>[] {
+function makeColumns(change: ((one: Definition) => void) | null): Columns<Definition> {
   return [
     {
       head: 'Definition',
@@ -71,9 +71,6 @@ function makeColumns(change: ((one: Definition) => void) | null): readonly Colum
       cell: ({ maturity_months: months }) => counted(months, 'month'),
       value: ({ maturity_months: months }) => months,
     },
-    ...actions<Definition>(
-      'Change',
-      change && ((one) => [['Change', `Change ${one.label}`, () => change(one)]]),
-    ),
+    actions('Change', change && ((one) => [['Change', `Change ${one.label}`, () => change(one)]])),
   ]
 }

@@ -5,7 +5,7 @@ import { shortDay, when } from '../../ui/dates.ts'
 import { index, NONE, percent, whole } from '../../ui/figures.ts'
 import { ATTENTION_LIGHTS, Light } from '../../ui/light.tsx'
 import { Badge, EnvironmentBadge, NameLink } from '../../ui/page.tsx'
-import type { Column } from '../../ui/table.tsx'
+import type { Column, Columns } from '../../ui/table.tsx'
 import { describeReasons } from './reasons.ts'
 
 type Deployment = Schemas['OverviewDeployment']
@@ -14,7 +14,7 @@ type Week = Schemas['OverviewWeek']
 /** The level at which a moderate shift begins, as a line in the series of PSI. */
 const MODERATE_PSI = 0.1
 
-export const COLUMNS: readonly Column<Deployment>[] = [
+export const COLUMNS: Columns<Deployment> = [
   {
     head: 'Deployment',
     cell: (row) => <Names deployment={row} />,

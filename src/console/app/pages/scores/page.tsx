@@ -14,7 +14,7 @@ import { EnvironmentBadge, NameLink, Page, TwoLines } from '../../ui/page.tsx'
 import { Pages, usePages } from '../../ui/pages.tsx'
 import { Days, readDays } from '../../ui/period.tsx'
 import { Empty } from '../../ui/states.tsx'
-import { type Column, DataTable, sorted } from '../../ui/table.tsx'
+import { type Columns, DataTable, sorted } from '../../ui/table.tsx'
 
 type Score = Schemas['FoundScore']
 
@@ -136,7 +136,7 @@ function Found(props: Sought & { match: 'whole' | 'part'; children: ReactNode })
   )
 }
 
-function makeColumns(byId: ReturnType<typeof useDeploymentById>): readonly Column<Score>[] {
+function makeColumns(byId: ReturnType<typeof useDeploymentById>): Columns<Score> {
   return [
     {
       head: 'Reference',

@@ -16,7 +16,7 @@ import {
   SecretDialog,
 } from '../../ui/secret.tsx'
 import { Empty } from '../../ui/states.tsx'
-import { actions, type Column, ListTable } from '../../ui/table.tsx'
+import { actions, type Columns, ListTable } from '../../ui/table.tsx'
 
 type Account = Schemas['ListedServiceAccount']
 
@@ -64,10 +64,7 @@ export default function ServiceAccountsPage() {
   )
 }
 
-function makeColumns(
-  maker: (id: string) => string,
-  open: OpenDialog | null,
-): readonly Column<Account>[] {
+function makeColumns(maker: (id: string) => string, open: OpenDialog | null): Columns<Account> {
   return [
     {
       head: 'Name',
@@ -77,7 +74,7 @@ function makeColumns(
     },
     { head: 'Role', value: ({ role }) => ROLE_NAMES[role] },
     ...listTimes<Account>(maker),
-    ...actions<Account>('Change', open && ((account) => credentialActions('token', account, open))),
+    actions('Change', open && ((account) => credentialActions('token', account, open))),
   ]
 }
 

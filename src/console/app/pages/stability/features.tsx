@@ -12,7 +12,7 @@ import {
   whole,
 } from '../../ui/figures.ts'
 import { VerdictLight } from '../../ui/light.tsx'
-import { type Column, DataTable, sorted } from '../../ui/table.tsx'
+import { type Columns, DataTable, sorted } from '../../ui/table.tsx'
 import { useAbout } from '../deployment/frame.tsx'
 import { byIndex, featureSince, isShift, unusualShare } from './conclusion.ts'
 
@@ -28,7 +28,7 @@ export function Features(props: {
 }) {
   const { stability, points } = props
   const { featureName } = useAbout()
-  const columns: Column<Feature>[] = [
+  const columns: Columns<Feature> = [
     {
       head: 'Feature',
       value: ({ name }) => featureName(name),
@@ -60,7 +60,7 @@ export function Features(props: {
 
 function Cells({ feature }: { feature: Feature }) {
   const { featureName } = useAbout()
-  const columns: Column<Cell>[] = [
+  const columns: Columns<Cell> = [
     { head: 'Values', cell: cellText },
     { head: 'Points', figure: ({ points }) => number(points) },
     { head: 'In the sample', figure: ({ expected_share }) => percent(expected_share) },

@@ -1,12 +1,11 @@
-import { useMutation } from '@tanstack/react-query'
 import { api, read } from '../../api/client.ts'
-import { renewAnswers } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { When } from '../../ui/facts.tsx'
+import { Act } from '../../ui/fields.tsx'
 import { Badge, type BadgeKind, TwoLines } from '../../ui/page.tsx'
 import { Pages, usePages } from '../../ui/pages.tsx'
-import { Empty, Failure } from '../../ui/states.tsx'
-import { actions, type Column, DataTable } from '../../ui/table.tsx'
+import { Empty } from '../../ui/states.tsx'
+import { type Columns, DataTable } from '../../ui/table.tsx'
 
 type Delivery = Schemas['Delivery']
 
@@ -26,32 +25,26 @@ export function Deliveries(props: {
   const list = usePages([PATH, id, state], (page, signal) => {
     return read(PATH, { path: { id }, query: { ...page, state: state || undefined } }, signal)
   })
-  const again = useMutation({
-    mutationFn: (delivery: string) =>
-      api.POST(`${PATH}/{delivery_id}/replay`, { params: { path: { id, delivery_id: delivery } } }),
-    onSuccess: () => renewAnswers([PATH]),
-  })
+  const again = (deliveryId: string) =>
+    api.POST(`${PATH}/{delivery_id}/replay`, { params: { path: { id, delivery_id: deliveryId } } })
   return (
-    <>
-      {again.error && <Failure error={again.error} />}
-      <Pages of={list} rows={({ deliveries }) => deliveries}>
-        {(found) =>
-          found.length === 0 ? (
-            <Empty title="There are no deliveries" hint="Send a test event to see one here." />
-          ) : (
-            <DataTable
-              caption="Deliveries"
-              rows={found}
-              columns={makeColumns(mayReplay ? again.mutate : null)}
-            />
-          )
-        }
-      </Pages>
-    </>
+    <Pages of={list} rows={({ deliveries }) => deliveries}>
+      {(found) =>
+        found.length === 0 ? (
+          <Empty title="There are no deliveries" hint="Send a test event to see one here." />
+        ) : (
+          <DataTable
+            caption="Deliveries"
+            rows={found}
+            columns={makeColumns(mayReplay ? again : null)}
+          />
+        )
+      }
+    </Pages>
   )
 }
 
-function makeColumns(again: ((id: string) => void) | null): readonly Column<Delivery>[] {
+function makeColumns(again: ((id: string) => Promise<unknown>) | null): Columns<Delivery> {
   return [
     {
       head: 'Event',
@@ -78,12 +71,18 @@ function makeColumns(again: ((id: string) => void) | null): readonly Column<Deli
         at === null ? <span className="muted">none</span> : <When at={at} />,
     },
     { head: 'Created', when: ({ created_at: at }) => at },
-    ...actions<Delivery>(
-      'Replay',
-      again &&
-        (({ id, type, event_id: event }) => [
-          ['Send again', `Send again: ${type} ${event}`, () => again(id)],
-        ]),
-    ),
+    again && {
+      head: 'Replay',
+      cell: ({ id, type, event_id: event }) => (
+        <Act
+          size="compact-sm"
+          name={`Send again: ${type} ${event}`}
+          act={() => again(id)}
+          changes={[PATH]}
+        >
+          Send again
+        </Act>
+      ),
+    },
   ]
 }

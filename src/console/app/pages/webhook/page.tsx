@@ -64,13 +64,9 @@ function About({ webhook, mayManage }: { webhook: Webhook; mayManage: boolean })
         facts={[
           ['State', <WebhookState key="state" webhook={webhook} />],
           ['Sends', eventsText(webhook.types)],
-          ...(webhook.description
-            ? ([['Description', <bdi key="text">{webhook.description}</bdi>]] as const)
-            : []),
-          ...(webhook.missed_events > 0
-            ? ([['Missed events', whole(webhook.missed_events)]] as const)
-            : []),
-          ...(until === null ? [] : ([['Old secret signs until', whenExactly(until)]] as const)),
+          !!webhook.description && ['Description', <bdi key="text">{webhook.description}</bdi>],
+          webhook.missed_events > 0 && ['Missed events', whole(webhook.missed_events)],
+          until !== null && ['Old secret signs until', whenExactly(until)],
         ]}
       />
       {mayManage && (

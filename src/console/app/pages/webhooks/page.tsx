@@ -8,12 +8,12 @@ import { useFields } from '../../ui/fields.tsx'
 import { Page, Refused, TwoLines } from '../../ui/page.tsx'
 import { SecretDialog } from '../../ui/secret.tsx'
 import { Empty } from '../../ui/states.tsx'
-import { type Column, ListTable } from '../../ui/table.tsx'
+import { type Columns, ListTable } from '../../ui/table.tsx'
 import { EventChoice, eventsText, WebhookState } from './events.tsx'
 
 const PATH = '/v1/webhooks'
 
-const COLUMNS: readonly Column<Schemas['Webhook']>[] = [
+const COLUMNS: Columns<Schemas['Webhook']> = [
   {
     head: 'Address',
     cell: ({ id, url, description }) => (
