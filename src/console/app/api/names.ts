@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { withVersion } from '../ui/names.ts'
-import { read } from './client.ts'
+import { read, useAnswer } from './client.ts'
 import { useUser } from './state.ts'
 
 export type Names = ReadonlyMap<string, string>
@@ -41,4 +41,20 @@ async function readNames(isAuditor: boolean, signal: AbortSignal): Promise<Names
     ...models.map(({ id, name, version }) => [id, withVersion(name, version)] as const),
     ...[...deployments, ...keys].map(named),
   ])
+}
+
+export function useMembers() {
+  const { mayAudit } = useUser()
+  return useAnswer('/v1/members', {}, { enabled: mayAudit, select: ({ members }) => members })
+}
+
+/** Addresses of members by their ids, for roles that may see members; else the ids. */
+export function useMemberNames(): (id: string | null) => string {
+  const { userId } = useUser()
+  const { data } = useMembers()
+  const names = new Map(data?.map(({ id, email }) => [id, email]))
+  return (id) => {
+    if (id === null) return '–'
+    return names.get(id) ?? (id === userId ? 'you' : id)
+  }
 }

@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react'
-import { ScrollTable } from './scroll-table.tsx'
 
 /** A table that neither sorts nor searches; `figures` names the columns of figures, from 0. */
 export function PlainTable({
@@ -43,5 +42,19 @@ export function PlainTable({
         </tbody>
       </ScrollTable>
     </div>
+  )
+}
+
+/** A table with a name, which scrolls sideways where it is wider than its place. */
+export function ScrollTable(props: { caption: string; className?: string; children: ReactNode }) {
+  const { caption, className, children } = props
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs the keyboard
+    <section className="scroll" aria-label={caption} tabIndex={0}>
+      <table className={className}>
+        <caption className="unseen">{caption}</caption>
+        {children}
+      </table>
+    </section>
   )
 }

@@ -17,7 +17,7 @@ import { Fragment, type ReactNode, useMemo, useState } from 'react'
 import { useAddress } from './address.ts'
 import { type RowAction, RowActions, When } from './facts.tsx'
 import { counted } from './figures.ts'
-import { ScrollTable } from './scroll-table.tsx'
+import { ScrollTable } from './plain-table.tsx'
 import { Loaded } from './states.tsx'
 
 /** A column of a `DataTable`, drawn by `cell` or `figure`; the first one names the rows. */

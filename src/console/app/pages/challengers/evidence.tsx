@@ -1,6 +1,11 @@
-import { medianBand, useCutoffs, useSwapSet } from '../../api/decisions.ts'
 import { useDeployment, useModel, useModelNames } from '../../api/deployments.ts'
-import { useDefinitions, usePerformance } from '../../api/performance.ts'
+import {
+  medianBand,
+  useCutoffs,
+  useDefinitions,
+  usePerformance,
+  useSwapSet,
+} from '../../api/reports.ts'
 import type { Schemas } from '../../api/types.ts'
 import { featureNames } from '../../ui/card.ts'
 import { counted, number, percent, power, whole } from '../../ui/figures.ts'

@@ -2,7 +2,7 @@ import { useAnswer } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import { percent, sampleSize, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
-import { ScrollTable } from '../../ui/scroll-table.tsx'
+import { ScrollTable } from '../../ui/plain-table.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { useAbout } from '../deployment/frame.tsx'
 

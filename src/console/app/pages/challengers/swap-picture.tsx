@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/types.ts'
 import { percent, whole } from '../../ui/figures.ts'
-import { ScrollTable } from '../../ui/scroll-table.tsx'
+import { ScrollTable } from '../../ui/plain-table.tsx'
 
 /** The four fields of a swap set; those whom one of both approves stand out. */
 export function SwapPicture(props: { swap: Schemas['SwapSet']; name: string; caption: string }) {

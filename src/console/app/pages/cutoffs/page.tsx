@@ -1,8 +1,13 @@
 import { Button, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { medianBand, readCutoffs, useCutoffs } from '../../api/decisions.ts'
-import { useDefinitions, usePerformance } from '../../api/performance.ts'
+import {
+  medianBand,
+  readCutoffs,
+  useCutoffs,
+  useDefinitions,
+  usePerformance,
+} from '../../api/reports.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'

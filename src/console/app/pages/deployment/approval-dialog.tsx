@@ -3,18 +3,19 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, useAnswer } from '../../api/client.ts'
 import { DEPLOYMENT_CHANGES, useModel, useModelNames } from '../../api/deployments.ts'
-import { useMemberNames } from '../../api/members.ts'
+import { useMemberNames } from '../../api/names.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { type FeatureName, featureNames, plainBin } from '../../ui/card.ts'
 import { Dialog } from '../../ui/dialog.tsx'
 import { typed } from '../../ui/fields.tsx'
 import { number, pct, percent, whole } from '../../ui/figures.ts'
+import { plainName } from '../../ui/names.ts'
 import { Failure, Loaded, Notice, Waiting } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
 import { ChallengerEvidence } from '../challengers/evidence.tsx'
-import { Changes, changeTitle } from './request-changes.tsx'
-import { Subject } from './subject.tsx'
+import { Subject } from './frame.tsx'
+import { describeSettings, effectsBetween } from './plan.ts'
 
 type ChangeRequest = Schemas['ChangeRequest']
 type Difference = Schemas['Difference']
@@ -194,4 +195,45 @@ function affectedText(affected: Difference['affected']): string {
   const period = isComplete ? 'of the last 30 days' : 'that were scored last'
   const open = undecided === 0 ? '' : ` For ${whole(undecided)} the logged bins do not tell.`
   return `Of ${whole(n)} applicants ${period}, ${whole(changed)} would have another score.${open} With the shares below, the answers of ${percent(share)} change.`
+}
+
+type State = Schemas['RequestedState']
+
+export function changeTitle({ action }: ChangeRequest): string {
+  return plainName(action)
+}
+
+export function Changes({ request: { before, after } }: { request: ChangeRequest }) {
+  const modelName = useModelNames()
+  const changed = effectsBetween(described(before, modelName), described(after, modelName))
+  return (
+    <ul>
+      {changed.map(({ what, before: was, after: willBe }) => (
+        <li key={what}>
+          <span className="muted">{what}</span> <del>{was}</del> → <ins>{willBe}</ins>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function described(state: State, modelName: (id: string) => string): Map<string, string> {
+  const { alarm, reason_baseline: baseline } = state
+  return new Map([
+    ['Name', state.name],
+    ...describeSettings(state),
+    ['Champion', modelName(state.champion_model_id)],
+    ['Emergency rollback', state.emergency_rollback ? 'does not wait' : 'waits'],
+    ...(alarm ? [['Alarm', alarmText(alarm)] as const] : []),
+    ...(baseline ? [['Baseline of reasons', baseline.baseline_id ?? 'none'] as const] : []),
+    ...state.challengers.map(
+      (one) => [`Challenger ${modelName(one.model_id)}`, pct(one.traffic_pct)] as const,
+    ),
+  ])
+}
+
+function alarmText({ is_on, watch, act, n_min, days }: NonNullable<State['alarm']>): string {
+  if (!is_on) return 'off'
+  const levels = `from ${number(watch)} and ${number(act)}`
+  return `${levels}, over ${whole(days)} days, from ${whole(n_min)} applicants`
 }

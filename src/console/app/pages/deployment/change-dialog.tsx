@@ -13,8 +13,8 @@ import { Box, typed } from '../../ui/fields.tsx'
 import { withVersion } from '../../ui/names.ts'
 import { Loaded, Notice } from '../../ui/states.tsx'
 import { AuditRecords } from '../audit/trail.tsx'
+import { Subject } from './frame.tsx'
 import { type Change, type Effect, type Inputs, makePlan } from './plan.ts'
-import { Subject } from './subject.tsx'
 
 const TAKEN_OVER =
   'Somebody else changed the deployment in the meantime. Below are the effects of your change now.'

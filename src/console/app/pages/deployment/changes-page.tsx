@@ -1,5 +1,5 @@
 import { useSlug } from '../../api/deployments.ts'
-import { changeText, useHistory } from '../../api/history.ts'
+import { changeText, useHistory } from '../../api/reports.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { NONE } from '../../ui/figures.ts'

@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { createContext, type ReactNode, useContext } from 'react'
 import {
@@ -7,13 +8,14 @@ import {
   useModel,
   useSlug,
 } from '../../api/deployments.ts'
+import { useHistory } from '../../api/reports.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { type FeatureName, featureNames } from '../../ui/card.ts'
 import type { Period } from '../../ui/complete-period.ts'
-import { Page } from '../../ui/page.tsx'
+import { EnvironmentBadge, Page } from '../../ui/page.tsx'
 import { periodWords, readPeriod } from '../../ui/period.tsx'
-import { Failure, Loading } from '../../ui/states.tsx'
+import { Failure, Loading, Notice } from '../../ui/states.tsx'
 
 const TABS = [
   ['', 'Summary'],
@@ -117,4 +119,38 @@ export function DeploymentPage(props: {
       )}
     </Page>
   )
+}
+
+/** The product and environment of a deployment: a dialog hides the head of the page. */
+export function Subject({ slug }: { slug: string }) {
+  const { data: deployment } = useDeployment(slug)
+  const { data: champion } = useModel(deployment?.champion_model.id, true)
+  return (
+    <p>
+      <bdi>{deployment?.name ?? slug}</bdi>{' '}
+      {champion && <EnvironmentBadge name={champion.environment} />}
+    </p>
+  )
+}
+
+/** Says that the changes could not be read, so that charts without marks are not taken for calm. */
+export function UnreadChanges() {
+  const history = useHistory(useSlug())
+  if (history.error === null) return null
+  return (
+    <Notice kind="watch">
+      The changes of this deployment could not be read, so the charts mark none.{' '}
+      <Button size="compact-sm" variant="default" onClick={() => void history.refetch()}>
+        Read the changes again
+      </Button>
+    </Notice>
+  )
+}
+
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 3_600_000
+
+/** The start of a range, at a whole minute, so that consoles share a report. */
+export function computeStart(hours: number): string {
+  return new Date(Math.floor((Date.now() - hours * HOUR_MS) / MINUTE_MS) * MINUTE_MS).toISOString()
 }

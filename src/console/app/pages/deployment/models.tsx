@@ -7,8 +7,7 @@ import { milliseconds, number, percent, signed, whole } from '../../ui/figures.t
 import { Panel } from '../../ui/page.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
-import { useAbout } from './frame.tsx'
-import { computeStart } from './range.ts'
+import { computeStart, useAbout } from './frame.tsx'
 
 /** The models of a deployment side by side, and each challenger beside the champion. */
 export function Models({ hours }: { hours: number }) {

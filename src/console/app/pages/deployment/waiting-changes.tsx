@@ -1,15 +1,14 @@
 import { useState } from 'react'
 import { useAnswer } from '../../api/client.ts'
-import { useMemberNames } from '../../api/members.ts'
+import { useMemberNames } from '../../api/names.ts'
 import type { Schemas } from '../../api/types.ts'
 import { When } from '../../ui/facts.tsx'
 import { counted } from '../../ui/figures.ts'
 import { Badge, Panel } from '../../ui/page.tsx'
 import { Failure } from '../../ui/states.tsx'
 import { actions, type Columns, DataTable } from '../../ui/table.tsx'
-import { ApprovalDialog } from './approval-dialog.tsx'
+import { ApprovalDialog, Changes, changeTitle } from './approval-dialog.tsx'
 import { useAbout } from './frame.tsx'
-import { Changes, changeTitle } from './request-changes.tsx'
 
 type ChangeRequest = Schemas['ChangeRequest']
 

@@ -2,7 +2,7 @@ import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { TOOLS } from '../../contract.ts'
 import type { useFields } from '../../ui/fields.tsx'
 import { Box, FileField, listChoices, typed } from '../../ui/fields.tsx'
-import type { TypedGrade } from './grades.ts'
+import type { TypedGrade } from './request.ts'
 
 export const TEXTS = {
   tool: '',

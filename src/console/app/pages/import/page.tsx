@@ -7,8 +7,7 @@ import { Form } from '../../ui/dialog.tsx'
 import { useFields } from '../../ui/fields.tsx'
 import { Page, Panel, Refused } from '../../ui/page.tsx'
 import { ImportFields, TEXTS } from './fields.tsx'
-import type { TypedGrade } from './grades.ts'
-import { makeImportOrder } from './request.ts'
+import { makeImportOrder, type TypedGrade } from './request.ts'
 import { ImportVerdict } from './verdict.tsx'
 
 type Result = Schemas['ImportResult']

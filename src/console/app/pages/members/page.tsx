@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { useMembers } from '../../api/members.ts'
+import { useMembers } from '../../api/names.ts'
 import { ROLE_MEANINGS, ROLE_NAMES, rolesUpTo } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'

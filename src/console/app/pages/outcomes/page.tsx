@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import { useDefinitions } from '../../api/performance.ts'
+import { useDefinitions } from '../../api/reports.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { counted } from '../../ui/figures.ts'

@@ -1,7 +1,12 @@
 import { NativeSelect } from '@mantine/core'
 import { useMemo } from 'react'
-import { useMarks } from '../../api/history.ts'
-import { type Interval, useAlarm, useStability, useStabilitySeries } from '../../api/stability.ts'
+import {
+  type Interval,
+  useAlarm,
+  useMarks,
+  useStability,
+  useStabilitySeries,
+} from '../../api/reports.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { Chart, Charts, countChart } from '../../ui/chart/chart.tsx'
@@ -12,8 +17,7 @@ import { VerdictLight } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
 import { Empty, Failure, Loaded, Loading } from '../../ui/states.tsx'
-import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
-import { UnreadChanges } from '../deployment/unread-changes.tsx'
+import { DeploymentPage, UnreadChanges, useAbout } from '../deployment/frame.tsx'
 import { AlarmPanel } from './alarm.tsx'
 import { byIndex, conclude, worstVerdict } from './conclusion.ts'
 import { Features } from './features.tsx'
