@@ -11,6 +11,7 @@ import { Dialog, Form } from '../../ui/dialog.tsx'
 import { When } from '../../ui/facts.tsx'
 import { Box, typed } from '../../ui/fields.tsx'
 import { withVersion } from '../../ui/names.ts'
+import { PlainTable } from '../../ui/plain-table.tsx'
 import { Loaded, Notice } from '../../ui/states.tsx'
 import { AuditRecords } from '../audit/trail.tsx'
 import { Subject } from './frame.tsx'
@@ -109,27 +110,15 @@ function Effects({ effects }: { effects: readonly Effect[] }) {
   return (
     <>
       <h3>What will change</h3>
-      <table>
-        <caption className="unseen">What will change</caption>
-        <thead>
-          <tr>
-            <td />
-            <th scope="col">Now</th>
-            <th scope="col">Then</th>
-          </tr>
-        </thead>
-        <tbody>
-          {effects.map(({ what, before, after }) => (
-            <tr key={what}>
-              <th scope="row">{what}</th>
-              <td>{before}</td>
-              <td>
-                <strong>{after}</strong>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable
+        caption="What will change"
+        head={['Setting', 'Now', 'Then']}
+        rows={effects.map(({ what, before, after }) => [
+          what,
+          before,
+          <strong key="then">{after}</strong>,
+        ])}
+      />
     </>
   )
 }

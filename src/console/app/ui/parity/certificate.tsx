@@ -1,3 +1,4 @@
+import { PlainTable } from '../plain-table.tsx'
 import { Notice } from '../states.tsx'
 import { type Certificate, certificateRows, gapText, verdictText } from './text.ts'
 
@@ -12,18 +13,11 @@ export function CertificateView({ certificate }: { certificate: Certificate }) {
       </Notice>
       <details>
         <summary>The certificate</summary>
-        <section className="scroll" aria-label="Parity certificate">
-          <table>
-            <tbody>
-              {certificateRows(certificate).map(([name, value]) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td className="wrap">{value}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <PlainTable
+          caption="Parity certificate"
+          head={['Figure', 'Value']}
+          rows={certificateRows(certificate)}
+        />
       </details>
     </>
   )
