@@ -26,15 +26,17 @@ export function usePages<Answer extends PageOfList>(
 export function Pages<Answer extends PageOfList, Row>(props: {
   of: ReturnType<typeof usePages<Answer>>
   rows: (answer: Answer) => readonly Row[]
+  /** Stands for a list of nothing. */
+  empty?: ReactNode
   children: (rows: readonly Row[]) => ReactNode
 }) {
-  const { of: list, rows, children } = props
+  const { of: list, rows, empty, children } = props
+  const found = list.data?.pages.flatMap(rows)
   return (
     <>
       {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
-      {list.data === undefined
-        ? list.error === null && <Loading />
-        : children(list.data.pages.flatMap(rows))}
+      {found === undefined && list.error === null && <Loading />}
+      {found && (empty && found.length === 0 ? empty : children(found))}
       {list.hasNextPage && (
         <p className="more">
           <Button

@@ -28,6 +28,14 @@ export default function AuditPage() {
     return <Refused page="Audit log" title={title} hint="An owner, admin or auditor can." />
   }
   const isFiltered = Object.keys(filter).some((name) => name !== 'kind')
+  const none = isFiltered ? (
+    <Empty title="No record matches" hint="Choose a longer period, or another person or action." />
+  ) : (
+    <Empty
+      title="There are no changes yet"
+      hint="Every change to models, deployments, keys and members stands here."
+    />
+  )
   const actions = (
     <>
       <Download path={`${PATH}?${parameters}`} name="audit-log.csv" accept="text/csv">
@@ -52,21 +60,8 @@ export default function AuditPage() {
           </Button>
         </p>
       )}
-      <Pages of={list} rows={({ records }) => records}>
-        {(records) =>
-          records.length === 0 ? (
-            <Empty
-              title={isFiltered ? 'No record matches' : 'There are no changes yet'}
-              hint={
-                isFiltered
-                  ? 'Choose a longer period, or another person or action.'
-                  : 'Every change to models, deployments, keys and members stands here.'
-              }
-            />
-          ) : (
-            <AuditRecords records={records} />
-          )
-        }
+      <Pages of={list} rows={({ records }) => records} empty={none}>
+        {(records) => <AuditRecords records={records} />}
       </Pages>
     </Page>
   )

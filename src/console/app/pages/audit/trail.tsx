@@ -16,14 +16,8 @@ export function AuditTrail({ subject }: { subject: string }) {
       title="Changes"
       actions={<Link to={`/audit?subject=${subject}` as string}>All changes</Link>}
     >
-      <Loaded of={records}>
-        {(found) =>
-          found.length === 0 ? (
-            <p className="muted">None yet.</p>
-          ) : (
-            <AuditRecords records={found} isOfOne />
-          )
-        }
+      <Loaded of={records} empty={<p className="muted">None yet.</p>}>
+        {(found) => <AuditRecords records={found} isOfOne />}
       </Loaded>
     </Panel>
   )

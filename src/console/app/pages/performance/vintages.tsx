@@ -15,23 +15,18 @@ const CURVES_MAX = 5
 
 export function Vintages({ slug, definition }: { slug: string; definition: string }) {
   const params = { path: { slug }, query: { definition } }
-  const asked = useAnswer('/v1/deployments/{slug}/performance/vintages', params)
+  const path = '/v1/deployments/{slug}/performance/vintages'
+  const asked = useAnswer(path, params, { select: ({ vintages }) => vintages })
+  const hint = 'Send the day of booking with decisions or outcomes.'
   return (
     <Panel title="Do newer accounts go bad sooner?">
-      <Loaded of={asked}>
-        {({ vintages }) =>
-          vintages.length === 0 ? (
-            <Empty
-              title="No booked accounts yet"
-              hint="Send the day of booking with decisions or outcomes."
-            />
-          ) : (
-            <>
-              <Curves vintages={vintages.slice(-CURVES_MAX)} />
-              <Cohorts vintages={vintages.toReversed()} />
-            </>
-          )
-        }
+      <Loaded of={asked} empty={<Empty title="No booked accounts yet" hint={hint} />}>
+        {(vintages) => (
+          <>
+            <Curves vintages={vintages.slice(-CURVES_MAX)} />
+            <Cohorts vintages={vintages.toReversed()} />
+          </>
+        )}
       </Loaded>
     </Panel>
   )

@@ -28,7 +28,8 @@ export function Baselines() {
   const { slug } = deployment
   const { mayDeploy } = useUser()
   const [isMaking, setMaking] = useState(false)
-  const listed = useAnswer(PATH, { path: { slug }, query: { limit: LISTED_MAX } })
+  const params = { path: { slug }, query: { limit: LISTED_MAX } }
+  const listed = useAnswer(PATH, params, { select: (found) => found.reason_baselines })
   const putting = useMutation({
     mutationFn: ({ id, model_id }: Baseline) => {
       const body = { model_id, baseline_id: id }
@@ -58,6 +59,9 @@ export function Baselines() {
       </RowButton>
     )
   }
+  const hint = mayDeploy
+    ? 'Make one from the applicants of a period, then put it in force.'
+    : 'A lead modeler, admin or owner can make one.'
   return (
     <Panel
       title="Baselines"
@@ -71,32 +75,21 @@ export function Baselines() {
     >
       {isChangeRequest(putting.data) && <StoredRequest />}
       {putting.error && <Failure error={putting.error} />}
-      <Loaded of={listed}>
-        {({ reason_baselines: all }) =>
-          all.length === 0 ? (
-            <Empty
-              title="No baselines yet"
-              hint={
-                mayDeploy
-                  ? 'Make one from the applicants of a period, then put it in force.'
-                  : 'A lead modeler, admin or owner can make one.'
-              }
-            />
-          ) : (
-            <PlainTable
-              caption="Baselines"
-              head={['Made', 'Compares with', 'Applicants', 'Mean total', 'In force']}
-              figures={[2, 3]}
-              rows={all.map((one) => [
-                <When key="made" at={one.created_at} />,
-                `${methodName(one.method)}${cutoffText(one)}${one.model_id === champion.id ? '' : ', of another model'}`,
-                whole(one.n),
-                number(one.mean_total),
-                inForce(one),
-              ])}
-            />
-          )
-        }
+      <Loaded of={listed} empty={<Empty title="No baselines yet" hint={hint} />}>
+        {(all) => (
+          <PlainTable
+            caption="Baselines"
+            head={['Made', 'Compares with', 'Applicants', 'Mean total', 'In force']}
+            figures={[2, 3]}
+            rows={all.map((one) => [
+              <When key="made" at={one.created_at} />,
+              `${methodName(one.method)}${cutoffText(one)}${one.model_id === champion.id ? '' : ', of another model'}`,
+              whole(one.n),
+              number(one.mean_total),
+              inForce(one),
+            ])}
+          />
+        )}
       </Loaded>
       {isMaking && <MakeDialog method={method} onClose={() => setMaking(false)} />}
     </Panel>

@@ -27,19 +27,16 @@ export function Deliveries(props: {
   })
   const again = (deliveryId: string) =>
     api.POST(`${PATH}/{delivery_id}/replay`, { params: { path: { id, delivery_id: deliveryId } } })
+  const none = <Empty title="There are no deliveries" hint="Send a test event to see one here." />
   return (
-    <Pages of={list} rows={({ deliveries }) => deliveries}>
-      {(found) =>
-        found.length === 0 ? (
-          <Empty title="There are no deliveries" hint="Send a test event to see one here." />
-        ) : (
-          <DataTable
-            caption="Deliveries"
-            rows={found}
-            columns={makeColumns(mayReplay ? again : null)}
-          />
-        )
-      }
+    <Pages of={list} rows={({ deliveries }) => deliveries} empty={none}>
+      {(found) => (
+        <DataTable
+          caption="Deliveries"
+          rows={found}
+          columns={makeColumns(mayReplay ? again : null)}
+        />
+      )}
     </Pages>
   )
 }
