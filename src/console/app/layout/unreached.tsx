@@ -1,4 +1,4 @@
-import { useEffect } from 'react'
+import { useInterval } from '@mantine/hooks'
 import { unreachable } from '../api/errors.ts'
 import { isReached } from '../api/exchange.ts'
 import { RETRY_MS } from '../api/state.ts'
@@ -6,11 +6,7 @@ import { Failure } from '../ui/states.tsx'
 
 /** Stands for a page whose code the service did not send. The page comes once it answers again. */
 export function Unreached() {
-  useEffect(() => {
-    void reloadIfReached()
-    const timer = setInterval(() => void reloadIfReached(), RETRY_MS)
-    return () => clearInterval(timer)
-  }, [])
+  useInterval(() => void reloadIfReached(), RETRY_MS, { autoInvoke: true })
   return <Failure error={unreachable()} retry={() => void reloadIfReached()} />
 }
 

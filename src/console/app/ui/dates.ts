@@ -1,7 +1,7 @@
 import { NONE } from './figures.ts'
 
 type Moment = string | number
-const DAY_MS = 86_400_000
+export const DAY_MS = 86_400_000
 
 function makeFormat(options: Intl.DateTimeFormatOptions): (moment: Moment) => string {
   const format = new Intl.DateTimeFormat('en-GB', options)

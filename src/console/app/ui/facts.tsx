@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
+import { useClipboard } from '@mantine/hooks'
+import type { ReactNode } from 'react'
 import { when, whenExactly } from './dates.ts'
 
 type Fact = readonly [name: string, value: ReactNode, note?: ReactNode]
@@ -36,24 +37,15 @@ export function When({ at, isExact = false }: { at: string | null; isExact?: boo
 const COPIED_MS = 3_000
 
 export function Copy({ text, label }: { text: string; label: string }) {
-  const [said, setSaid] = useState('')
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text)
-      setSaid('Copied')
-    } catch {
-      // Only secure origins and localhost may write to the clipboard.
-      setSaid('Select it and copy it by hand')
-    }
-    setTimeout(() => setSaid(''), COPIED_MS)
-  }
+  const { copy, copied, error } = useClipboard({ timeout: COPIED_MS })
   return (
     <span>
-      <Button size="compact-sm" variant="default" onClick={() => void copy()}>
+      <Button size="compact-sm" variant="default" onClick={() => copy(text)}>
         {label}
       </Button>{' '}
       <span role="status" className="small">
-        {said}
+        {/* Only secure origins and localhost may write to the clipboard. */}
+        {copied ? 'Copied' : error && 'Select it and copy it by hand'}
       </span>
     </span>
   )

@@ -1,3 +1,4 @@
+import { useDocumentTitle } from '@mantine/hooks'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { Environment } from '../api/types.ts'
@@ -19,9 +20,7 @@ export function Page({ title, subject, environment, facts = [], actions, childre
   const heading = useRef<HTMLHeadingElement>(null)
   const names = [title, subject, environment === 'staging' ? 'staging' : undefined]
   const tab = names.filter((name) => name !== undefined).join(' · ')
-  useEffect(() => {
-    document.title = `${tab} · Scoreline`
-  }, [tab])
+  useDocumentTitle(`${tab} · Scoreline`)
   useEffect(() => heading.current?.focus({ preventScroll: true }), [])
   return (
     <>

@@ -1,10 +1,9 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { type Search, useAddress } from './address.ts'
 import { completePeriod, type Period } from './complete-period.ts'
-import { period as periodText } from './dates.ts'
+import { DAY_MS, period as periodText } from './dates.ts'
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 const NAMES = [
   { value: 'week', label: 'Newest complete week' },

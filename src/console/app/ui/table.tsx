@@ -1,4 +1,5 @@
 import { TextInput } from '@mantine/core'
+import { useSet } from '@mantine/hooks'
 import type { UseQueryResult } from '@tanstack/react-query'
 import {
   type ColumnDef,
@@ -13,7 +14,7 @@ import {
   tableFeatures,
   useTable,
 } from '@tanstack/react-table'
-import { Fragment, type ReactNode, useMemo, useState } from 'react'
+import { Fragment, type ReactNode, useMemo } from 'react'
 import { useAddress } from './address.ts'
 import { type RowAction, RowActions, When } from './facts.tsx'
 import { counted } from './figures.ts'
@@ -114,7 +115,7 @@ export function DataTable<Row extends object>({
   empty,
 }: DataTableProps<Row>) {
   const [address, change] = useAddress()
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const open = useSet<string>()
   // A page has one table that searches and sorts; the address is not about its others.
   const text = searchLabel === undefined ? '' : (address['q'] ?? '')
   const columns = useMemo(() => all.filter((column) => !!column), [all])
@@ -137,11 +138,6 @@ export function DataTable<Row extends object>({
   const found = text.trim() === '' ? rows.length : table.getFilteredRowModel().rows.length
   const shown = table.getRowModel().rows
   const sort = (id: string) => change({ sort: nextOrder(id, sorting[0]) })
-  const toggle = (key: string) => {
-    const next = new Set(open)
-    if (!next.delete(key)) next.add(key)
-    setOpen(next)
-  }
   return (
     <div className="table-frame">
       {(searchLabel || filters) && (
@@ -178,7 +174,7 @@ export function DataTable<Row extends object>({
                         className="opener"
                         aria-expanded={open.has(row.id)}
                         aria-label={`Details of ${nameIn(column, row.original) ?? row.id}`}
-                        onClick={() => toggle(row.id)}
+                        onClick={() => open.delete(row.id) || open.add(row.id)}
                       />
                     )}
                   </Cell>

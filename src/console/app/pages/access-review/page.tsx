@@ -4,7 +4,7 @@ import { ROLE_NAMES } from '../../api/roles.ts'
 import { useUser } from '../../api/state.ts'
 import type { Environment } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
-import { localDay } from '../../ui/dates.ts'
+import { DAY_MS, localDay } from '../../ui/dates.ts'
 import { When } from '../../ui/facts.tsx'
 import { Download } from '../../ui/fields.tsx'
 import { counted, whole } from '../../ui/figures.ts'
@@ -28,7 +28,6 @@ interface Access {
 
 /** After how many days without use access is worth a question. */
 const IDLE_DAYS = 90
-const DAY_MS = 86_400_000
 
 const COLUMNS: Columns<Access> = [
   {

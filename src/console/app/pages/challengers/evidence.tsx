@@ -9,19 +9,12 @@ import {
 import type { Schemas } from '../../api/types.ts'
 import { featureNames } from '../../ui/card.ts'
 import { counted, number, percent, power, whole } from '../../ui/figures.ts'
-import { Conclusion, type LightKind } from '../../ui/light.tsx'
+import { Conclusion } from '../../ui/light.tsx'
 import { Failure, Loading } from '../../ui/states.tsx'
-import { writeDifference } from '../performance/verdicts.ts'
+import { CHALLENGER, writeDifference } from '../performance/verdicts.ts'
 import { SwapPicture } from './swap-picture.tsx'
 
 type Verdict = Schemas['ChallengerVerdict']
-
-const LIGHTS: Readonly<Record<Schemas['ChallengerWord'], [LightKind, string]>> = {
-  better: ['good', 'Better'],
-  worse: ['act', 'Worse'],
-  no_difference: ['unknown', 'No difference'],
-  insufficient_data: ['unknown', 'Not known yet'],
-}
 
 /** A verdict on a challenger that one can sign: its ranking, and whom it swaps. */
 export function ChallengerEvidence(props: { slug: string; challengerId: string; modelId: string }) {
@@ -39,14 +32,14 @@ export function ChallengerEvidence(props: { slug: string; challengerId: string; 
   const found = performance.data?.verdicts.challengers.find(
     (one) => one.challenger_id === challengerId,
   )
-  const [light, word] = LIGHTS[found?.verdict ?? 'insufficient_data']
+  const { kind, answer } = CHALLENGER[found?.verdict ?? 'insufficient_data']
   return (
     <section className="evidence">
       <h3>Is it better?</h3>
       {error && <Failure error={error} />}
       {!isKnown && !error && <Loading text="Comparing both on the same applicants …" />}
       {isKnown && (
-        <Conclusion kind={light} word={word}>
+        <Conclusion kind={kind} word={answer}>
           {conclude(name, found, definition?.label)}
         </Conclusion>
       )}

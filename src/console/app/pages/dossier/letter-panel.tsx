@@ -1,4 +1,5 @@
 import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
+import { useLocalStorage } from '@mantine/hooks'
 import { useState } from 'react'
 import { Copy } from '../../ui/facts.tsx'
 import { typed } from '../../ui/fields.tsx'
@@ -17,25 +18,17 @@ const KEPT = 'scoreline.letter'
 
 type Kept = Readonly<Record<string, string>>
 
-function readKept(): Kept {
-  try {
-    return JSON.parse(localStorage.getItem(KEPT) ?? '{}') as Kept
-  } catch {
-    return {}
-  }
-}
-
 /** The whole letter in the applicant's language, from the lender's template. */
 export function LetterPanel({ facts }: { facts: LetterFacts }) {
-  const [kept, setKept] = useState(readKept)
+  const [kept, setKept] = useLocalStorage<Kept>({
+    key: KEPT,
+    defaultValue: {},
+    getInitialValueInEffect: false,
+  })
   const [decision, setDecision] = useState<Decision>('declined')
   const language = letterLanguage(facts.lang)
   const isKnown = facts.lang.toLowerCase().startsWith(language)
-  const keep = (name: string, text: string) => {
-    const next = { ...kept, [name]: text }
-    setKept(next)
-    localStorage.setItem(KEPT, JSON.stringify(next))
-  }
+  const keep = (name: string, text: string) => setKept({ ...kept, [name]: text })
   const field = (name: 'lender' | 'contact', label: string) => (
     <TextInput
       label={label}

@@ -53,8 +53,7 @@ const BOXES = [
 interface FieldsProps {
   readonly bind: Bind
   readonly chooseFile: (name: string) => (file: File | null) => void
-  readonly ticked: ReadonlySet<string>
-  readonly tick: (name: string, isTicked: boolean) => void
+  readonly ticked: Set<string>
   readonly grades: readonly TypedGrade[]
   readonly setGrades: (grades: readonly TypedGrade[]) => void
 }
@@ -202,7 +201,7 @@ function Grades({ grades, setGrades }: FieldsProps) {
   )
 }
 
-function Options({ bind, chooseFile, ticked, tick }: FieldsProps) {
+function Options({ bind, chooseFile, ticked }: FieldsProps) {
   return (
     <details>
       <summary>Options for some cards</summary>
@@ -229,7 +228,7 @@ function Options({ bind, chooseFile, ticked, tick }: FieldsProps) {
           key={name}
           label={label}
           isTicked={ticked.has(name)}
-          tick={(isTicked) => tick(name, isTicked)}
+          tick={(isTicked) => (isTicked ? ticked.add(name) : ticked.delete(name))}
         />
       ))}
     </details>

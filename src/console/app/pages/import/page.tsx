@@ -1,3 +1,4 @@
+import { useSet } from '@mantine/hooks'
 import { useState } from 'react'
 import { ApiError } from '../../api/errors.ts'
 import { post } from '../../api/send.ts'
@@ -53,7 +54,7 @@ export default function ImportPage() {
 function Import({ mayRegister }: { mayRegister: boolean }) {
   const { fields, bind } = useFields(TEXTS)
   const [files, setFiles] = useState<Readonly<Record<string, File>>>({})
-  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
+  const ticked = useSet<string>()
   const [grades, setGrades] = useState<readonly TypedGrade[]>([])
   const [checked, setChecked] = useState<Checked | null>(null)
   const forget = () => setChecked(null)
@@ -61,12 +62,6 @@ function Import({ mayRegister }: { mayRegister: boolean }) {
     const { [name]: _, ...others } = files
     setFiles(file === null ? others : { ...others, [name]: file })
     forget()
-  }
-  const tick = (name: string, isTicked: boolean) => {
-    const next = new Set(ticked)
-    if (isTicked) next.add(name)
-    else next.delete(name)
-    setTicked(next)
   }
   const check = async () => {
     const texts = await Promise.all(
@@ -104,7 +99,6 @@ function Import({ mayRegister }: { mayRegister: boolean }) {
               bind={bind}
               chooseFile={chooseFile}
               ticked={ticked}
-              tick={tick}
               grades={grades}
               setGrades={setGrades}
             />

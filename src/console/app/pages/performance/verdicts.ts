@@ -110,7 +110,8 @@ function probabilityAnswer({ verdicts: { probabilities } }: Performance): Answer
   return { question: 'Do its probabilities fit?', ...answer, because: `${text}${where}` }
 }
 
-const CHALLENGER = {
+/** What the verdict on a challenger is called. */
+export const CHALLENGER = {
   better: { kind: 'good', answer: 'Better' },
   worse: { kind: 'act', answer: 'Worse' },
   no_difference: { kind: 'unknown', answer: 'No difference that matters' },

@@ -1,4 +1,5 @@
 import { Alert, Button, PasswordInput, TextInput } from '@mantine/core'
+import { useDocumentTitle } from '@mantine/hooks'
 import { type UseQueryResult, useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { type SignInMethods, signIn, signInMethods, startSignOn } from '../../api/session.ts'
@@ -12,10 +13,8 @@ export function SignIn() {
   const [fault] = useState(takeFault)
   const methods = useMethods()
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
-    document.title = 'Sign in · Scoreline'
-    heading.current?.focus()
-  }, [])
+  useDocumentTitle('Sign in · Scoreline')
+  useEffect(() => heading.current?.focus(), [])
   return (
     <main className="sign-in">
       <div className="panel">

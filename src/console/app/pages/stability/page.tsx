@@ -10,7 +10,7 @@ import {
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { Chart, Charts, countChart } from '../../ui/chart/chart.tsx'
-import { shortDay } from '../../ui/dates.ts'
+import { DAY_MS, shortDay } from '../../ui/dates.ts'
 import { Facts } from '../../ui/facts.tsx'
 import { index, number, percent, twoDecimals, whole } from '../../ui/figures.ts'
 import { VerdictLight } from '../../ui/light.tsx'
@@ -26,7 +26,6 @@ type Stability = Schemas['Stability']
 type Series = Schemas['StabilitySeries']
 
 const STANDARD = 'week'
-const DAY_MS = 86_400_000
 const INTERVALS = {
   day: { label: 'Day', days: 60 },
   week: { label: 'Week', days: 26 * 7 },
