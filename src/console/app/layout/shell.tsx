@@ -87,7 +87,7 @@ function Navigation() {
 function Account() {
   const { role } = useUser()
   return (
-    <div className="side-end">
+    <div className="gapped">
       <Link to={'/account' as string} className="account">
         Your account <span className="muted">{ROLE_NAMES[role]}</span>
       </Link>

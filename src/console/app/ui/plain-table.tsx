@@ -58,3 +58,13 @@ export function ScrollTable(props: { caption: string; className?: string; childr
     </section>
   )
 }
+
+/** A bar between two places of a cell, in percent of its width. */
+export function Bar({ from, to, kind }: { from: number; to: number; kind: string }) {
+  const place = { left: `${Math.min(from, to)}%`, width: `${Math.abs(to - from)}%` }
+  return (
+    <span className="step" aria-hidden="true">
+      <span className={kind} style={place} />
+    </span>
+  )
+}

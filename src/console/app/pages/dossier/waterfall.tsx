@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { Schemas } from '../../api/types.ts'
 import { NONE, number, signed } from '../../ui/figures.ts'
-import { PlainTable } from '../../ui/plain-table.tsx'
+import { Bar, PlainTable } from '../../ui/plain-table.tsx'
 
 interface WaterfallStep {
   readonly name: string
@@ -56,15 +56,6 @@ export function Waterfall(props: {
         end('Score', score),
       ]}
     />
-  )
-}
-
-function Bar({ from, to, kind }: { from: number; to: number; kind: string }) {
-  const place = { left: `${Math.min(from, to)}%`, width: `${Math.abs(to - from)}%` }
-  return (
-    <span className="step" aria-hidden="true">
-      <span className={kind} style={place} />
-    </span>
   )
 }
 

@@ -2,7 +2,7 @@ import type { Schemas } from '../../api/types.ts'
 import { binText, featureNames } from '../../ui/card.ts'
 import { counted, number, signed } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
-import { PlainTable } from '../../ui/plain-table.tsx'
+import { Bar, PlainTable } from '../../ui/plain-table.tsx'
 import { binLabel } from '../../ui/reason-words.ts'
 
 type Spec = Schemas['ScorecardSpec']
@@ -69,19 +69,19 @@ function FeatureCard({ feature, label, most }: { feature: Feature; label: string
         rows={feature.bins.map((bin) => [
           binLabel(bin) ?? binText(bin),
           signed(bin.points),
-          <PointsBar key="bar" points={bin.points} most={most} />,
+          <Bar
+            key="bar"
+            from={50}
+            to={pointsEnd(bin.points, most)}
+            kind={bin.points < 0 ? 'less' : 'more'}
+          />,
         ])}
       />
     </article>
   )
 }
 
-function PointsBar({ points, most }: { points: number; most: number }) {
-  const width = `${Math.min(50, (50 * Math.abs(points)) / most)}%`
-  const place = points < 0 ? { width, right: '50%' } : { width, left: '50%' }
-  return (
-    <span className="points-bar" aria-hidden="true">
-      <span className={points < 0 ? 'less' : 'more'} style={place} />
-    </span>
-  )
+/** From the middle: to the left for a loss of points. */
+function pointsEnd(points: number, most: number): number {
+  return 50 + Math.max(-50, Math.min(50, (50 * points) / most))
 }

@@ -111,7 +111,7 @@ function Why({ deployment }: { deployment: Deployment }) {
 function Changes({ deployment }: { deployment: Deployment }) {
   const { slug, waiting_changes: waiting, last_change: last } = deployment
   return (
-    <div className="changes">
+    <div className="names">
       {waiting > 0 && (
         <Link to={`/deployments/${slug}/changes` as string} className="badge waiting">
           {waiting === 1 ? '1 waits for approval' : `${whole(waiting)} wait for approval`}

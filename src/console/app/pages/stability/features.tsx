@@ -41,7 +41,7 @@ export function Features(props: {
       head: 'Since',
       cell: ({ name, verdict }) => {
         const since = isShift(verdict) ? featureSince(points, name) : null
-        return since === null ? NONE : <span className="one-line">{shortDay(since)}</span>
+        return since === null ? NONE : shortDay(since).replace(' ', '\u00a0')
       },
     },
     sorted('Points moved', ({ csi_points }) => csi_points, signedPoints),
