@@ -1,6 +1,6 @@
 import { keepPreviousData } from '@tanstack/react-query'
 import type { Period } from '../ui/complete-period.ts'
-import { VERDICT_WORDS } from '../ui/light.tsx'
+import { VERDICTS } from '../ui/light.tsx'
 import { read, useAnswer } from './client.ts'
 import type { Schemas } from './types.ts'
 
@@ -122,7 +122,7 @@ export function changeText(change: Change): string {
     case 'toggle_shadow':
       return change.shadow_mode === true ? 'Shadow mode' : 'Live split'
     case 'stability_verdict':
-      return `Alarm: ${verdict === null ? 'no verdict' : VERDICT_WORDS[verdict].toLowerCase()}`
+      return `Alarm: ${verdict === null ? 'no verdict' : VERDICTS[verdict][1].toLowerCase()}`
     case 'set_reason_baseline':
       return 'Baseline of reasons set'
     default:

@@ -51,23 +51,17 @@ export function Conclusion(props: { kind: LightKind; word: string; children: Rea
   )
 }
 
-const VERDICT_LIGHTS: Readonly<Record<Verdict, LightKind>> = {
-  stable: 'good',
-  moderate_shift: 'watch',
-  major_shift: 'act',
-  insufficient_data: 'unknown',
-}
-
-export const VERDICT_WORDS: Readonly<Record<Verdict, string>> = {
-  stable: 'Stable',
-  moderate_shift: 'Moderate shift',
-  major_shift: 'Major shift',
-  insufficient_data: 'Too few applicants',
+export const VERDICTS: Readonly<Record<Verdict, readonly [LightKind, word: string]>> = {
+  stable: ['good', 'Stable'],
+  moderate_shift: ['watch', 'Moderate shift'],
+  major_shift: ['act', 'Major shift'],
+  insufficient_data: ['unknown', 'Too few applicants'],
 }
 
 export function VerdictLight({ verdict }: { verdict: Verdict | null }) {
-  if (verdict === null) return <Light kind="unknown">Not judged yet</Light>
-  return <Light kind={VERDICT_LIGHTS[verdict]}>{VERDICT_WORDS[verdict]}</Light>
+  const [kind, word] =
+    verdict === null ? (['unknown', 'Not judged yet'] as const) : VERDICTS[verdict]
+  return <Light kind={kind}>{word}</Light>
 }
 
 export const ATTENTION_LIGHTS: Readonly<Record<Schemas['Attention'], [LightKind, string]>> = {

@@ -24,7 +24,9 @@ export function Page({ title, subject, environment, facts = [], actions, childre
   useEffect(() => heading.current?.focus({ preventScroll: true }), [])
   return (
     <>
-      {environment === 'staging' && <StagingStrip />}
+      {environment === 'staging' && (
+        <p className="staging-strip">Staging: for tests. Nothing here decides about applicants.</p>
+      )}
       <header className="page-head">
         <div className="page-names">
           {subject !== undefined && (
@@ -65,10 +67,6 @@ export function Refused(props: {
       {children}
     </Page>
   )
-}
-
-function StagingStrip() {
-  return <p className="staging-strip">Staging: for tests. Nothing here decides about applicants.</p>
 }
 
 export function EnvironmentBadge({ name }: { name: Environment | null }) {

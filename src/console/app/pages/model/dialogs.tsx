@@ -1,11 +1,10 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, readData } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Dialog, Form, FormDialog } from '../../ui/dialog.tsx'
 import { Box } from '../../ui/fields.tsx'
 import { withVersion } from '../../ui/names.ts'
-import { Notice } from '../../ui/states.tsx'
+import { Registered } from '../upload/registered.tsx'
 
 type Model = Schemas['Model']
 
@@ -68,18 +67,7 @@ export function CopyDialog({ model, onClose }: DialogProps) {
           />
         </Form>
       ) : (
-        <Notice kind="good">
-          It is registered.{' '}
-          <Link to={`/models/${made.model_id}` as string} onClick={onClose}>
-            See the copy
-          </Link>
-          {made.deployment && (
-            <>
-              {' · '}
-              <Link to={`/deployments/${made.deployment.slug}` as string}>See the deployment</Link>
-            </>
-          )}
-        </Notice>
+        <Registered result={made} leave={onClose} />
       )}
     </Dialog>
   )

@@ -2,7 +2,7 @@ import type { Schemas } from '../../api/types.ts'
 import type { FeatureName } from '../../ui/card.ts'
 import { shortDay } from '../../ui/dates.ts'
 import { counted, index, percent } from '../../ui/figures.ts'
-import { VERDICT_WORDS } from '../../ui/light.tsx'
+import { VERDICTS } from '../../ui/light.tsx'
 import { firstInWords, inWords, plainName, sentence } from '../../ui/names.ts'
 
 type Deployment = Schemas['OverviewDeployment']
@@ -97,7 +97,7 @@ function describeOutcomes(known: Deployment['performance']): readonly string[] {
 function beingJudged({ alarm }: Deployment): string {
   const again = 'Being judged again, with the model and cut-off of now'
   if (alarm === null || alarm.verdict === null) return again
-  return `${again}. Alarm: ${VERDICT_WORDS[alarm.verdict].toLowerCase()} (PSI ${index(alarm.psi)})`
+  return `${again}. Alarm: ${VERDICTS[alarm.verdict][1].toLowerCase()} (PSI ${index(alarm.psi)})`
 }
 
 function describeUnknown({ week, month }: Deployment): string {

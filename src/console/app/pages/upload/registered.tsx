@@ -4,7 +4,9 @@ import { Copy } from '../../ui/facts.tsx'
 import { withVersion } from '../../ui/names.ts'
 import { Notice } from '../../ui/states.tsx'
 
-export function Registered({ result }: { result: Schemas['DeployResult'] }) {
+/** @param leave closes the dialog that shows it, which another model of the same page would keep */
+export function Registered(props: { result: Schemas['DeployResult']; leave?: () => void }) {
+  const { result, leave } = props
   const { deployment, spec_warnings: warnings = [] } = result
   return (
     <Notice kind="good">
@@ -15,7 +17,9 @@ export function Registered({ result }: { result: Schemas['DeployResult'] }) {
         is registered{deployment === null ? '.' : ' and answers.'}
       </p>
       <p>
-        <Link to={`/models/${result.model_id}` as string}>See the model</Link>
+        <Link to={`/models/${result.model_id}` as string} onClick={leave}>
+          See the model
+        </Link>
         {deployment && (
           <>
             {' · '}
