@@ -222,7 +222,7 @@ export class WebhookService {
   ): Promise<Webhook> {
     const epochMs = this.options.clock.epochMs()
     const changed = isId(webhookId, 'whk_')
-      ? await this.options.store.change(actor.teamId, webhookId, new Date(epochMs), (present) => {
+      ? await this.options.store.change(actor, webhookId, new Date(epochMs), (present) => {
           const { change, after } = decide(present)
           const record = { action, subject: webhookId, before: audited(present), after }
           return { change, audit: auditRecord(actor, record, epochMs) }

@@ -1,6 +1,8 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
+import { requireManager } from '../../http/access/manager.ts'
+import { managerNow } from '../../http/access/manager-store.ts'
 import { lockTeam } from '../../identity/audit/lock-team.ts'
-import type { NewAuditRecord } from '../../identity/audit/record.ts'
+import type { Actor, NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
 import type { EventType, NewEvent } from '../../identity/outbox/event.ts'
 import { insertEvent } from '../../identity/outbox/writer.ts'
@@ -33,11 +35,16 @@ export class WebhookStore extends DatabaseStore {
     return countWebhooks(this.db, teamId)
   }
 
-  /** @returns false if the team has `max` webhooks; then nothing is added */
+  /**
+   * @returns false if the team has `max` webhooks; then nothing is added
+   * @throws AppError as `requireManager`
+   */
   add(webhook: Webhook & SealedSecrets, audit: NewAuditRecord, max: number): Promise<boolean> {
+    const { teamId, createdBy: userId } = webhook
     return this.db.transaction(async (tx) => {
-      await lockTeam(tx, webhook.teamId)
-      if ((await countWebhooks(tx, webhook.teamId)) >= max) return false
+      await lockTeam(tx, teamId)
+      requireManager(await managerNow(tx, { userId, teamId }))
+      if ((await countWebhooks(tx, teamId)) >= max) return false
       await tx.insert(webhooks).values({ ...webhook, types: readTypes(webhook.types) })
       await insertAuditRecord(tx, audit)
       return true
@@ -57,9 +64,10 @@ export class WebhookStore extends DatabaseStore {
   /**
    * @param decide derives the change within the transaction, with its audit record
    * @returns the webhook after it, or null if the team has none with this id
+   * @throws AppError as `requireManager`
    */
   change(
-    teamId: string,
+    { userId, teamId }: Actor,
     webhookId: string,
     at: Date,
     decide: (present: Webhook & SealedSecrets) => {
@@ -69,6 +77,7 @@ export class WebhookStore extends DatabaseStore {
   ): Promise<Webhook | null> {
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
+      requireManager(await managerNow(tx, { userId, teamId }))
       const present = await findWebhook(tx, teamId, webhookId)
       if (present === null) return null
       const { change, audit } = decide(present)
