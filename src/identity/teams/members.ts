@@ -145,8 +145,7 @@ export class MemberService {
   }
 
   /**
-   * Sets a new password and ends the sessions of a member: their refresh tokens become void, their
-   * access tokens stay valid until they expire.
+   * Sets a new password and ends the sessions of a member, with their access tokens.
    *
    * @param actorId id of the user who resets the password, or `OPERATOR`
    * @param email address of a member of any team
