@@ -40,31 +40,32 @@ const IDENTITY_FILE = 'identity'
 
 /**
  * Reads what a directory says of itself. Its identity stands in a file of its own, in the cursor
- * and in the head of each segment: what most of them say counts, and the file is written anew. So
- * a damaged one does not make the database take the directory for a new one, whose records it
- * would store a second time.
+ * and in the head of each segment. What most of the heads say counts, as they lie with the records,
+ * and without them what the other two say; the file is written anew. So neither a damaged file nor
+ * one of another directory makes the database take the records for others: it would store them a
+ * second time, or pass over them. A cursor of another directory is no cursor.
  *
- * @param cursor null if it is damaged: the database knows how far the directory is drained
+ * @param written null if it is damaged: the database knows how far the directory is drained
  */
 export function openPapers(
   { path, name: directory, files }: Directory,
-  cursor: StoredCursor | null,
+  written: StoredCursor | null,
 ): OpenedPapers {
   const damages: SpoolDamage[] = []
   const file = join(path, IDENTITY_FILE)
   const own = readIdentity(file)
-  const isNew = files.length === 0 && cursor === null && own === null
+  const isNew = files.length === 0 && written === null && own === null
   const heads = files.map(({ number, bytes }) => {
     const head = readHead(join(path, segmentName(number)))
     if (head?.number === number) return head
     if (bytes > HEAD_BYTES) damages.push({ part: 'head', directory, segment: number })
     return null
   })
+  const inHeads = heads.flatMap((head) => head?.identity ?? [])
+  const identity = mostFrequent(inHeads) ?? written?.identity ?? own ?? newIdentity()
+  const cursor = written?.identity === identity ? written : null
   if (cursor === null && !isNew) damages.push({ part: 'cursor', directory })
-  const said = [cursor?.identity, own, ...heads.map((head) => head?.identity)]
-  const known = said.filter((identity) => identity != null)
-  const identity = mostFrequent(known) ?? newIdentity()
-  if (!isNew && (own === null || known.some((one) => one !== identity))) {
+  if (!isNew && (own !== identity || inHeads.some((one) => one !== identity))) {
     damages.push({ part: 'identity', directory })
   }
   if (own !== identity) writeIdentity(file, identity)

@@ -1,4 +1,11 @@
-import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Spool } from '../../../src/log/spool/spool.ts'
@@ -103,6 +110,20 @@ describe.each(Object.entries(CHANGES))('%s', (_, change) => {
     expect(spool.faults.damages).toEqual({ identity: 0, cursor: 1, head: 0, lost: 0 })
     expect(faults).toHaveLength(1)
   })
+})
+
+// The place of another spool would pass over records, or store others a second time.
+test.each([
+  ['cursor', ['cursor']],
+  ['identity and cursor', ['identity', 'cursor']],
+])('%s of another spool: each record is drained once, under its own identity', async (_, files) => {
+  const [left, other] = [await leftBehind(), await leftBehind()]
+  for (const file of files) copyFileSync(join(other.directory, file), join(left.directory, file))
+  const { spool } = await reopened(left)
+  expect(await drainedIds(spool)).toEqual(ids(DRAINED, RECORDS))
+  expect([...spool.positions().keys()]).toContain(left.identity)
+  const identity = files.length - 1
+  expect(spool.faults.damages).toEqual({ identity, cursor: 1, head: 0, lost: 0 })
 })
 
 const listSegments = (directory: string) =>
