@@ -1,10 +1,20 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  statSync,
+  truncateSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 
 // SQLITE_BUSY: another connection holds the lock.
 const SQLITE_BUSY = 5
+// SQLITE_NOTADB: the file has bytes of something else. A holder of the lock is seen before them.
+const SQLITE_NOTADB = 26
 const WAIT_MS_MAX = 10_000
 const WAIT_STEP_MS = 10
 
@@ -23,7 +33,7 @@ export interface DirectoryLock {
  * The lock is an SQLite transaction on an empty `lock.sqlite`, and so a lock of the operating
  * system. It ends with its holder, however that process dies. Two containers of one machine that
  * share the volume see it too, where process ids would repeat. Nothing is ever written to that
- * file.
+ * file: bytes in it are damage, and are cut off.
  *
  * The file system must support POSIX locks; local ones do. POSIX drops the lock when its holder
  * closes any other descriptor of the same file, so this process must not read `lock.sqlite`.
@@ -32,17 +42,14 @@ export interface DirectoryLock {
  * @throws Error of the system, if the directory can't be made or locked
  */
 export function lockDirectory(path: string): DirectoryLock | null {
+  const file = join(path, LOCK_FILE)
   let database: DatabaseSync | undefined
   try {
     makeDirectory(path)
-    closeToOthers(join(path, LOCK_FILE))
-    database = new DatabaseSync(join(path, LOCK_FILE), { timeout: 0 })
-    // A journal on disk would need room on a full one. SQLite ignores OFF in its defensive mode,
-    // which Node sets.
-    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    closeToOthers(file)
+    database = openLocked(file)
   } catch (error) {
-    database?.close()
-    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return null
+    if (isSqliteError(error, SQLITE_BUSY)) return null
     throw error
   }
   const lock = database
@@ -51,6 +58,25 @@ export function lockDirectory(path: string): DirectoryLock | null {
       if (lock.isOpen) lock.close()
     },
   }
+}
+
+function openLocked(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: 0 })
+  try {
+    // A journal on disk would need room on a full one. SQLite ignores OFF in its defensive mode,
+    // which Node sets.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    return database
+  } catch (error) {
+    database.close()
+    if (!isSqliteError(error, SQLITE_NOTADB)) throw error
+    truncateSync(file)
+    return openLocked(file)
+  }
+}
+
+function isSqliteError(error: unknown, code: number): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === code
 }
 
 /**

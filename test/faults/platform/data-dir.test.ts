@@ -70,6 +70,19 @@ test('a second open in the same process is refused, and leaves the lock in place
   expect((await openElsewhere(path)).outcome).toContain('in use')
 })
 
+// Nothing is written to the file, so bytes in it say nothing, and must not keep a service from its work.
+test('a lock file with bytes in it locks as before', async () => {
+  const path = freshPath()
+  const first = await openElsewhere(path)
+  writeFileSync(join(path, 'lock.sqlite'), 'damage'.repeat(100))
+  expect((await openElsewhere(path)).outcome).toContain('in use')
+  await kill(first.child)
+
+  const dataDir = await openDataDir(path)
+  onTestFinished(() => dataDir.close())
+  expect((await openElsewhere(path)).outcome).toContain('in use')
+})
+
 // A lock that outlives its holder keeps a crashed service from starting again.
 test('the directory is free after its holder is killed', async () => {
   const path = freshPath()
