@@ -92,7 +92,10 @@ export async function openArchive(
   const throttle = new LogThrottle(options.clock)
   const files = new StoredArchiveBytes(objects, (key, reason) => {
     if (throttle.hit(key) === 0) return
-    options.log.error({ key, reason }, 'a file of the archive was found to be missing or damaged')
+    options.log.error(
+      { file: key, reason },
+      'a file of the archive was found to be missing or damaged',
+    )
   })
   const { archiver, checker, rewriter, adoption } = archiveParts({
     db,
@@ -148,10 +151,13 @@ function makeLines({ log }: ArchiveOptions): ArchivePartsOptions['log'] {
         'a day waits for the archive: a transaction, such as a dump, uses its table',
       ),
     foreign: (key) =>
-      log.warn({ key }, 'the archive has an object that its manifest does not know: it is kept'),
+      log.warn(
+        { file: key },
+        'the archive has an object that its manifest does not know: it is kept',
+      ),
     missing: (key) =>
       log.error(
-        { key },
+        { file: key },
         'the archive lacks a file that readers need: other generations of it are kept',
       ),
   }

@@ -178,7 +178,7 @@ test('an object of somebody else is kept after a round that failed', async () =>
   await log.age(2)
   expect(await log.round()).toBe(true)
   expect(readFileSync(makeFile(log, FIRST), 'utf8')).toBe('of somebody else')
-  expect(log.lines.map(({ facts }) => facts['key'])).toContain(`dt=2026-10-05/${FIRST}`)
+  expect(log.lines.map(({ facts }) => facts['file'])).toContain(`dt=2026-10-05/${FIRST}`)
   expect(await log.reading(listRequests)).toHaveLength(RECORDS.length)
 })
 

@@ -146,7 +146,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(text).toContain('scoreline_archive_faulty_files{reason="missing"} 1\n')
     expect(text).toContain('scoreline_archive_lost_files_total{reason="damaged"} 2\n')
     const named = log.lines.filter(({ message }) => message.startsWith('a file of the archive was'))
-    expect(named.map(({ facts }) => facts['key']).sort()).toEqual(['5', '6', '7'].map(makeKey))
+    expect(named.map(({ facts }) => facts['file']).sort()).toEqual(['5', '6', '7'].map(makeKey))
   })
 
   test('a file that was brought back is found whole a day later', async () => {
