@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import pLimit, { type LimitFunction } from 'p-limit'
 import { errorResponses } from '../../schemas/errors.ts'
 import { ReasonsQuery } from '../../schemas/reasons.ts'
 import { ApplicantSchema, ScoreRequest, TrialResult } from '../../schemas/scoring.ts'
@@ -24,6 +25,13 @@ export const applicantRoutes: FastifyPluginAsyncTypebox<ApplicantRouteOptions> =
   { trials, cache, serving },
 ) => {
   limitBodies(app, TRIAL_BODY_BYTES_MAX)
+  // The largest card takes 60 MB until it is read: each team reads one at a time.
+  const readings = new Map<string, LimitFunction>()
+  const readSpec = (teamId: string, modelId: string) => {
+    const reading = readings.get(teamId) ?? pLimit(1)
+    readings.set(teamId, reading)
+    return reading(() => serving.readSpec(modelId))
+  }
 
   app.get(
     '/v1/score/:slug/schema',
@@ -38,7 +46,7 @@ export const applicantRoutes: FastifyPluginAsyncTypebox<ApplicantRouteOptions> =
       const tag = `"${deployment.state.cacheVersion}"`
       reply.headers({ etag: tag, 'cache-control': 'no-cache' })
       if (isKnown(tag, request.headers['if-none-match'])) return reply.code(304).send(null)
-      const schema = await applicantSchema(deployment, (modelId) => serving.readSpec(modelId))
+      const schema = await applicantSchema(deployment, (modelId) => readSpec(teamId, modelId))
       return reply.type(SCHEMA_TYPE).send(JSON.stringify(schema))
     },
   )
