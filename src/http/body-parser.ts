@@ -3,7 +3,13 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
 import { free } from '../platform/bytes/free.ts'
-import { cardSteps, parseApplicants, parseJson } from '../platform/json.ts'
+import {
+  cardSteps,
+  jsonSteps,
+  parseApplicants,
+  parseJson,
+  STEPPED_CHARS_MIN,
+} from '../platform/json.ts'
 import type { Steps } from '../platform/steps.ts'
 import { runInTurns } from '../platform/turn-taker.ts'
 import { refuseOversizedCard } from './card-bounds.ts'
@@ -40,7 +46,7 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   })
 }
 
-/** Returns a promise for a body with a card: the largest takes 30 to 60 ms. */
+/** Returns a promise for a body with a card, and for a long one: the largest take 30 to 80 ms. */
 function parsed({ raw, routeOptions }: FastifyRequest, body: Buffer): unknown {
   const { config, schema } = routeOptions
   const needsNone = schema?.body === undefined || config.isBodyOptional === true
@@ -50,7 +56,9 @@ function parsed({ raw, routeOptions }: FastifyRequest, body: Buffer): unknown {
   free(body)
   if (config.takesCard === true) return runInTurns(whileConnected(raw.socket, readCard(text)))
   const hasApplicants = config.load !== undefined || config.takesApplicant === true
-  return hasApplicants ? parseApplicants(text) : parseJson(text)
+  if (hasApplicants) return parseApplicants(text)
+  if (text.length < STEPPED_CHARS_MIN) return parseJson(text)
+  return runInTurns(whileConnected(raw.socket, jsonSteps(text)))
 }
 
 function* readCard(text: string): Steps<unknown> {
