@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { usePages } from '../ui/pages.tsx'
 import { read } from './client.ts'
 
 const PATH = '/v1/overview'
@@ -8,12 +8,9 @@ const FIRST = 25
 
 /** Pages of the overview, worst first; only the first one, unless more are asked for. */
 export function useOverview() {
-  return useInfiniteQuery({
-    queryKey: [PATH],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      read(PATH, { query: cursor === '' ? { limit: FIRST } : { cursor } }, signal),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor }) => next_cursor,
-    refetchInterval: REFRESH_MS,
-  })
+  return usePages(
+    [PATH],
+    ({ cursor }, signal) => read(PATH, { query: cursor ? { cursor } : { limit: FIRST } }, signal),
+    { refetchInterval: REFRESH_MS },
+  )
 }

@@ -13,8 +13,10 @@ const ROWS = 100
 export function usePages<Answer extends PageOfList>(
   queryKey: QueryKey,
   ask: (page: { limit: number; cursor?: string }, signal: AbortSignal) => Promise<Answer>,
+  options: { readonly refetchInterval?: number } = {},
 ) {
   return useInfiniteQuery({
+    ...options,
     queryKey,
     queryFn: ({ pageParam, signal }) =>
       ask({ limit: ROWS, ...(pageParam !== '' && { cursor: pageParam }) }, signal),

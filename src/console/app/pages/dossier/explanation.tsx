@@ -5,7 +5,7 @@ import { useAnswer } from '../../api/client.ts'
 import type { Schemas } from '../../api/types.ts'
 import { LISTED_BINS_MAX } from '../../contract.ts'
 import { useAddress } from '../../ui/address.ts'
-import { featureNames } from '../../ui/card.ts'
+import { type FeatureName, featureNames } from '../../ui/card.ts'
 import { typed } from '../../ui/fields.tsx'
 import { NONE, number, readNumber, signed, twoDecimals, whole } from '../../ui/figures.ts'
 import { LanguageChoice } from '../../ui/language-choice.tsx'
@@ -18,7 +18,6 @@ import { LetterPanel } from './letter-panel.tsx'
 import { Waterfall } from './waterfall.tsx'
 
 type Explanation = Schemas['Explanation']
-type NameOf = (name: string) => string
 
 const PATH = '/v1/scores/{request_id}/explanation'
 /** Longer lists are cut: a card can have thousands of bins. */
@@ -81,7 +80,7 @@ export function ExplanationPanels({ requestId, record, scoredAt, spec }: Explana
 
 function Reasons(props: {
   found: Explanation
-  nameFeature: NameOf
+  nameFeature: FeatureName
   readText: (code: string) => string
 }) {
   const { found, nameFeature, readText } = props
@@ -178,7 +177,7 @@ function Goal({ cutoff, choose }: { cutoff: string; choose: (text: string) => vo
   )
 }
 
-function Changes({ found, nameFeature }: { found: Explanation; nameFeature: NameOf }) {
+function Changes({ found, nameFeature }: { found: Explanation; nameFeature: FeatureName }) {
   const { need, target, single, least_set: leastSet } = found.counterfactuals
   if (target === null) return <p className="muted">There is no better grade to reach.</p>
   const goal =
@@ -213,7 +212,7 @@ function Changes({ found, nameFeature }: { found: Explanation; nameFeature: Name
   )
 }
 
-function OtherBins({ found, nameFeature }: { found: Explanation; nameFeature: NameOf }) {
+function OtherBins({ found, nameFeature }: { found: Explanation; nameFeature: FeatureName }) {
   const { sensitivity, score } = found
   if (sensitivity === null) {
     return (

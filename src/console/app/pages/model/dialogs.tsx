@@ -6,10 +6,8 @@ import { Box } from '../../ui/fields.tsx'
 import { withVersion } from '../../ui/names.ts'
 import { Registered } from '../upload/registered.tsx'
 
-type Model = Schemas['Model']
-
 interface DialogProps {
-  readonly model: Model
+  readonly model: Schemas['Model']
   readonly onClose: () => void
 }
 

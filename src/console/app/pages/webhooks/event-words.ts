@@ -1,10 +1,8 @@
 import type { Schemas } from '../../api/types.ts'
 
-type EventType = Schemas['EventType']
-
 export const EVENTS: readonly {
   readonly group: string
-  readonly events: readonly (readonly [type: EventType, words: string])[]
+  readonly events: readonly (readonly [type: Schemas['EventType'], words: string])[]
 }[] = [
   {
     group: 'Alarms',

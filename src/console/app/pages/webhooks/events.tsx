@@ -4,10 +4,8 @@ import { Boxes } from '../../ui/fields.tsx'
 import { Badge } from '../../ui/page.tsx'
 import { EVENTS } from './event-words.ts'
 
-type EventType = Schemas['EventType']
-
 /** The chosen types in words: a whole group by its name. */
-export function eventsText(types: readonly EventType[] | null): string {
+export function eventsText(types: readonly Schemas['EventType'][] | null): string {
   if (types === null) return 'all events'
   const parts = EVENTS.flatMap(({ group, events }) => {
     const chosen = events.filter(([type]) => types.includes(type))
