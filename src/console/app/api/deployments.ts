@@ -55,6 +55,11 @@ export function useModels() {
   return useAnswer('/v1/models', {}, { select: ({ models }) => models })
 }
 
+/** A model as a choice of a select, never without its environment. */
+export function modelChoice({ id, name, version, environment }: Schemas['ListedModel']) {
+  return { value: id, label: `${withVersion(name, version)} · ${environment}` }
+}
+
 export function useModelNames(): (id: string | null) => string {
   const { data } = useModels()
   const names = new Map(data?.map(({ id, name, version }) => [id, withVersion(name, version)]))

@@ -1,7 +1,7 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { api } from '../../api/client.ts'
-import { useModels } from '../../api/deployments.ts'
+import { modelChoice, useModels } from '../../api/deployments.ts'
 import { isOpen, useJob } from '../../api/jobs.ts'
 import { useDefinitions, usePerformance } from '../../api/reports.ts'
 import { post } from '../../api/send.ts'
@@ -12,7 +12,6 @@ import { DeploymentSelect } from '../../ui/deployment-select.tsx'
 import { Form } from '../../ui/dialog.tsx'
 import { Act, FileField, useFields } from '../../ui/fields.tsx'
 import { readNumber, whole } from '../../ui/figures.ts'
-import { withVersion } from '../../ui/names.ts'
 import { Page, Panel, Refused } from '../../ui/page.tsx'
 import { Loaded, Loading, Notice } from '../../ui/states.tsx'
 import { type BacktestResult, BacktestView } from './result.tsx'
@@ -90,13 +89,7 @@ function Start() {
         <div className="fields">
           <NativeSelect
             label="Candidate"
-            data={[
-              { value: '', label: 'A file' },
-              ...models.map(({ id, name, version, environment }) => ({
-                value: id,
-                label: `${withVersion(name, version)} · ${environment}`,
-              })),
-            ]}
+            data={[{ value: '', label: 'A file' }, ...models.map(modelChoice)]}
             {...bind('model')}
           />
           {fields.model === '' && (

@@ -2,7 +2,12 @@ import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { read, useAnswer } from '../../api/client.ts'
-import { DEPLOYMENT_CHANGES, type Deployment, useModels } from '../../api/deployments.ts'
+import {
+  DEPLOYMENT_CHANGES,
+  type Deployment,
+  modelChoice,
+  useModels,
+} from '../../api/deployments.ts'
 import { ApiError } from '../../api/errors.ts'
 import { send } from '../../api/send.ts'
 import { renewAnswers } from '../../api/state.ts'
@@ -10,7 +15,6 @@ import type { Schemas } from '../../api/types.ts'
 import { Dialog, Form } from '../../ui/dialog.tsx'
 import { When } from '../../ui/facts.tsx'
 import { Box, typed } from '../../ui/fields.tsx'
-import { withVersion } from '../../ui/names.ts'
 import { PlainTable } from '../../ui/plain-table.tsx'
 import { Loaded, Notice } from '../../ui/states.tsx'
 import { AuditRecords } from '../audit/trail.tsx'
@@ -248,13 +252,7 @@ function ModelChoice({ deployment, inputs, set }: Omit<FieldsProps, 'change'>) {
         return (
           <NativeSelect
             label="Model"
-            data={[
-              { value: '', label: 'Choose …' },
-              ...found.map(({ id, name, version }) => ({
-                value: id,
-                label: withVersion(name, version),
-              })),
-            ]}
+            data={[{ value: '', label: 'Choose …' }, ...found.map(modelChoice)]}
             {...typed(inputs.model?.id ?? '', (chosen) =>
               set({ model: found.find(({ id }) => id === chosen) ?? null }),
             )}

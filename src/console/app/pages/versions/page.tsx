@@ -1,7 +1,7 @@
 import { NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { read } from '../../api/client.ts'
-import { useModel, useModels } from '../../api/deployments.ts'
+import { modelChoice, useModel, useModels } from '../../api/deployments.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { plainBin } from '../../ui/card.ts'
@@ -58,10 +58,7 @@ function Choice() {
       <div className="filters">
         <NativeSelect
           label={`${withVersion(champion.name, champion.version)} compared with`}
-          data={others.map(({ id, name, version, environment }) => ({
-            value: id,
-            label: `${withVersion(name, version)}${environment === champion.environment ? '' : ` (${environment})`}`,
-          }))}
+          data={others.map(modelChoice)}
           {...bind('other')}
           value={other ?? ''}
         />
