@@ -59,24 +59,19 @@ export function FileField(props: TextInputProps & { onChoose: (file: File | null
 export function Boxes(props: {
   legend: string
   choices: readonly { readonly value: string; readonly label: string }[]
-  chosen: readonly string[]
+  chosen: string[]
   onChange: (chosen: string[]) => void
 }) {
   const { legend, choices, chosen, onChange } = props
   return (
-    <fieldset className="boxes">
-      <legend>{legend}</legend>
-      {choices.map(({ value, label }) => (
-        <Box
-          key={value}
-          label={label}
-          isTicked={chosen.includes(value)}
-          tick={(isTicked) =>
-            onChange(isTicked ? [...chosen, value] : chosen.filter((one) => one !== value))
-          }
-        />
-      ))}
-    </fieldset>
+    <Checkbox.Group value={chosen} onChange={onChange}>
+      <fieldset className="boxes">
+        <legend>{legend}</legend>
+        {choices.map((choice) => (
+          <Checkbox key={choice.value} {...choice} />
+        ))}
+      </fieldset>
+    </Checkbox.Group>
   )
 }
 

@@ -15,10 +15,7 @@ export function eventsText(types: readonly Schemas['EventType'][] | null): strin
   return parts.join('; ')
 }
 
-export function EventChoice(props: {
-  chosen: readonly string[]
-  onChange: (chosen: string[]) => void
-}) {
+export function EventChoice(props: { chosen: string[]; onChange: (chosen: string[]) => void }) {
   const { chosen, onChange } = props
   return (
     <>
