@@ -61,25 +61,24 @@ function Report() {
           value={interval}
         />
       </div>
-      {alarm.error && <Failure error={alarm.error} />}
-      {alarm.data ? (
-        <Loaded of={stability}>
-          {(found) =>
-            found.n === 0 ? (
-              <Empty title="No applicants in this period" hint="Choose a longer one." />
-            ) : (
-              <>
-                <Conclusion stability={found} points={points} />
-                <Panel title="Features">
-                  <Features stability={found} points={points} />
-                </Panel>
-              </>
-            )
-          }
-        </Loaded>
-      ) : (
-        <Loading />
-      )}
+      <Loaded of={alarm}>
+        {() => (
+          <Loaded of={stability}>
+            {(found) =>
+              found.n === 0 ? (
+                <Empty title="No applicants in this period" hint="Choose a longer one." />
+              ) : (
+                <>
+                  <Conclusion stability={found} points={points} />
+                  <Panel title="Features">
+                    <Features stability={found} points={points} />
+                  </Panel>
+                </>
+              )
+            }
+          </Loaded>
+        )}
+      </Loaded>
       {series.error && <Failure error={series.error} />}
       {series.isLoading && stability.data && <Loading text="Reading the weeks before …" />}
       {series.data && <OverTime series={series.data} />}

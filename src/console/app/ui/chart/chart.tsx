@@ -100,6 +100,7 @@ export function Chart(props: ChartProps) {
   const base = [...levels.map((level) => level.at), ...(from === undefined ? [] : [from])]
   const y = linearScale([...known, ...base], [height - BOTTOM, top])
   const x = horizontal(at, width)
+  const plot = { at, x, y, width, height }
   const nearest = place === null ? null : nearestTo(at, place)
   const point = ({ clientX, currentTarget }: PointerEvent<SVGSVGElement>) => {
     const found = nearestTo(at.map(x), clientX - currentTarget.getBoundingClientRect().left)
@@ -134,9 +135,9 @@ export function Chart(props: ChartProps) {
           onKeyDown={step}
           onBlur={() => setPlace(null)}
         >
-          <Axes {...props} x={x} y={y} width={width} height={height} />
+          <Axes {...props} plot={plot} />
           {series.map((one, index) => (
-            <Drawn key={one.name} series={one} index={index} x={x} y={y} at={at} />
+            <Drawn key={one.name} series={one} index={index} plot={plot} />
           ))}
           {levels.map(({ at: level, name }) => (
             <g key={name} className="level">
@@ -189,10 +190,17 @@ function nearestTo(places: readonly number[], sought: number): number {
   return best
 }
 
-function Axes(
-  props: ChartProps & { x: (at: number) => number; y: Scale; width: number; height: number },
-) {
-  const { at, x, y, width, height, format, formatAt } = props
+/** Where values are in a chart, in pixels. */
+interface Plot {
+  readonly at: readonly number[]
+  readonly x: (at: number) => number
+  readonly y: Scale
+  readonly width: number
+  readonly height: number
+}
+
+function Axes({ format, formatAt, plot }: ChartProps & { plot: Plot }) {
+  const { at, x, y, width, height } = plot
   // The newest place has its text in any case, others where there is room.
   const shown: number[] = []
   for (const one of at.toReversed()) {
@@ -218,19 +226,10 @@ function Axes(
   )
 }
 
-function Drawn({
-  series: { values, kind = 'line', low, high, tone, isHollow },
-  index,
-  x,
-  y,
-  at,
-}: {
-  series: Series
-  index: number
-  x: (at: number) => number
-  y: Scale
-  at: readonly number[]
-}) {
+function Drawn(props: { series: Series; index: number; plot: Plot }) {
+  const { index, plot } = props
+  const { at, x, y } = plot
+  const { values, kind = 'line', low, high, tone, isHollow } = props.series
   const height = (value: number | null | undefined) =>
     value === null || value === undefined ? null : y.place(value)
   const points = at.map((one, i) => [x(one), height(values[i])] as const)
