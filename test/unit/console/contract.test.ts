@@ -3,11 +3,17 @@ import { TRAFFIC_PCT_MAX, TRAFFIC_PCT_MIN } from '../../../schemas/deployments.t
 import { IMPORT_TOOLS } from '../../../schemas/import.ts'
 import { Explanation } from '../../../schemas/reasons.ts'
 import { EventType } from '../../../schemas/webhooks.ts'
-import { deploys, manages, ROLE_NAMES } from '../../../src/console/app/api/roles.ts'
+import { audits, deploys, manages, models, ROLE_NAMES } from '../../../src/console/app/api/roles.ts'
 import { LISTED_BINS_MAX, SHARE_MAX, SHARE_MIN, TOOLS } from '../../../src/console/app/contract.ts'
 import { SIGN_ON_FAULTS } from '../../../src/console/app/pages/sign-in/faults.ts'
 import { EVENTS } from '../../../src/console/app/pages/webhooks/event-words.ts'
-import { DEPLOYERS, OWNER_OR_ADMIN, ROLES } from '../../../src/http/access/caller.ts'
+import {
+  ANALYSTS,
+  DEPLOYERS,
+  MANAGER_OR_AUDITOR,
+  OWNER_OR_ADMIN,
+  ROLES,
+} from '../../../src/http/access/caller.ts'
 import { SIGN_ON_REFUSALS } from '../../../src/identity/auth/oidc/refusals.ts'
 
 // The page can't load the schemas, so that it writes some of their facts a second time.
@@ -17,7 +23,9 @@ test('the console knows the roles of the service, in their order', () => {
 
 test.each([
   ['manages', manages, OWNER_OR_ADMIN],
+  ['audits', audits, MANAGER_OR_AUDITOR],
   ['deploys', deploys, DEPLOYERS],
+  ['models', models, ANALYSTS],
 ] as const)('%s permits the roles that the service permits', (_, isPermitted, access) => {
   expect(ROLES.filter(isPermitted)).toEqual(access.by === 'user' ? access.roles : [])
 })
