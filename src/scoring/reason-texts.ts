@@ -1,3 +1,5 @@
+import type { Static } from '@sinclair/typebox'
+import type { Reason as ReasonSchema } from '../../schemas/reasons.ts'
 import {
   type CompiledModel,
   computeScoreRange,
@@ -231,11 +233,4 @@ export class ReasonTexts {
   }
 }
 
-export interface ReasonAnswer {
-  readonly rank: number
-  readonly code: string
-  readonly text: string
-  readonly distance: number
-  readonly features: readonly string[]
-  readonly bin_labels: readonly (string | null)[]
-}
+export type ReasonAnswer = Static<typeof ReasonSchema>

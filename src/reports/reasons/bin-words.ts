@@ -1,3 +1,5 @@
+import type { Static } from '@sinclair/typebox'
+import type { LoggedBin } from '../../../schemas/scores.ts'
 import {
   type CompiledModel,
   findDirection,
@@ -7,12 +9,7 @@ import {
 } from '../../engine/index.ts'
 import type { FeatureOutcome } from '../../log/index.ts'
 
-export interface BinAnswer {
-  readonly index: number
-  readonly range?: string
-  readonly value?: string
-  readonly label?: string
-}
+export type BinAnswer = Static<typeof LoggedBin>
 
 /** Labels have an effect only on a card that explains its scores, where they are checked. */
 interface Labelled {

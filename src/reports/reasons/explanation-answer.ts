@@ -1,5 +1,4 @@
 import type { BinChange } from '../../engine/index.ts'
-import type { ReasonAnswer } from '../../scoring/reason-texts.ts'
 import type { Explanation } from './explanation.ts'
 
 /** An explanation in the words of the public contract. */
@@ -20,7 +19,7 @@ export function explanationAnswer(explanation: Explanation) {
     risk_grade: result.grade,
     pd: result.pd,
     cutoff: explanation.cutoff,
-    reasons: reasons === null ? null : reasons.reasons.map(reasonCopy),
+    reasons: reasons === null ? null : [...reasons.reasons],
     ...(reasons?.found.isTruncated === true && { reasons_truncated: true }),
     ...(reasons?.found.isEmpty === true && { no_adverse_factor: true }),
     key_factors: [...(reasons?.keyFactors ?? [])],
@@ -44,11 +43,6 @@ export function explanationAnswer(explanation: Explanation) {
         })),
       })) ?? null,
   }
-}
-
-/** The contract's arrays can be changed, so they are copies. */
-function reasonCopy({ features, bin_labels, ...reason }: ReasonAnswer) {
-  return { ...reason, features: [...features], bin_labels: [...bin_labels] }
 }
 
 function targetAnswer({ cutoff, grade }: NonNullable<Explanation['target']>) {
