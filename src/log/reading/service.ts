@@ -1,4 +1,5 @@
-import { SCORE_RECORDS_DEFAULT, SCORES_DEFAULT } from '../../../schemas/scores.ts'
+import type { Static } from '@sinclair/typebox'
+import { SCORE_RECORDS_DEFAULT, SCORES_DEFAULT, type ScoresQuery } from '../../../schemas/scores.ts'
 import { AppError, deploymentNotFound } from '../../errors.ts'
 import type { Caller } from '../../http/access/caller.ts'
 import { auditRecord } from '../../identity/audit/record.ts'
@@ -16,16 +17,6 @@ import type { StoredModel, StoredModels } from './stored-models.ts'
 
 interface ScoreQuery {
   readonly record?: number | undefined
-  readonly limit?: number | undefined
-  readonly cursor?: string | undefined
-}
-
-interface ScoresQuery {
-  readonly reference: string
-  readonly match?: 'whole' | 'part' | undefined
-  readonly deployment?: string | undefined
-  readonly from?: string | undefined
-  readonly to?: string | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }
@@ -108,7 +99,7 @@ export class ScoreReadingService {
    *
    * @throws AppError `invalid_request`, `deployment_not_found`
    */
-  async search(caller: Caller, query: ScoresQuery): Promise<FoundScores> {
+  async search(caller: Caller, query: Static<typeof ScoresQuery>): Promise<FoundScores> {
     const found = await this.find(caller, query)
     // The hash, not the reference: an erasure of the reference can't change the audit log. A search
     // without a hit is noted as well: it tells the caller that nobody has the reference.
@@ -128,7 +119,7 @@ export class ScoreReadingService {
     await this.options.store.record(auditRecord(actor, change, this.options.clock.epochMs()))
   }
 
-  private async find(caller: Caller, query: ScoresQuery): Promise<FoundScores> {
+  private async find(caller: Caller, query: Static<typeof ScoresQuery>): Promise<FoundScores> {
     const { reference, deployment, limit = SCORES_DEFAULT, cursor } = query
     const range = readTimeRange(query)
     const before = cursor === undefined ? null : readPosition(cursor)

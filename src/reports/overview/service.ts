@@ -3,21 +3,16 @@ import {
   OVERVIEW_PAGE_MAX,
   OVERVIEW_WEEKS,
   type OverviewDeployment,
+  type OverviewQuery,
 } from '../../../schemas/overview.ts'
 import { AppError } from '../../errors.ts'
-import type { Caller, Environment } from '../../http/access/caller.ts'
+import type { Caller } from '../../http/access/caller.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { intervalStart } from '../monitoring/calendar.ts'
 import { rangeFields, WEEK_MS } from './facts.ts'
 import { previousMonth } from './maker.ts'
 import { ATTENTION, type OverviewRow, type WeekVolume } from './overview.ts'
 import type { OverviewStore } from './store.ts'
-
-interface OverviewQuery {
-  readonly environment?: Environment | undefined
-  readonly limit?: number | undefined
-  readonly cursor?: string | undefined
-}
 
 interface OverviewOptions {
   readonly store: Pick<OverviewStore, 'page' | 'volumes'>
@@ -33,7 +28,7 @@ export class OverviewService {
   }
 
   /** @throws AppError `invalid_request` for a cursor that no page gave */
-  async get(caller: Caller, query: OverviewQuery) {
+  async get(caller: Caller, query: Static<typeof OverviewQuery>) {
     const { store, clock } = this.options
     const limit = query.limit ?? OVERVIEW_PAGE_MAX
     const own = caller.kind === 'key' ? caller.environment : null

@@ -6,6 +6,7 @@ import {
   HISTORY_CHANGES_MAX,
   HISTORY_KINDS,
   HISTORY_VERDICTS_MAX,
+  type HistoryQuery,
 } from '../../../../schemas/alarms.ts'
 import { ACT_DEFAULT, WATCH_DEFAULT } from '../../../../schemas/monitoring-query.ts'
 import { AppError } from '../../../errors.ts'
@@ -21,11 +22,6 @@ interface AlarmServiceOptions {
   readonly store: AlarmStore
   readonly monitored: Pick<Monitored, 'deployment'>
   readonly deployments: Pick<DeploymentService, 'order'>
-}
-
-interface HistoryRange {
-  readonly from?: string | undefined
-  readonly to?: string | undefined
 }
 
 /** Verdicts that change every hour must not push promotions out. */
@@ -109,7 +105,11 @@ export class AlarmService {
    *
    * @throws AppError `deployment_not_found`, `invalid_request`
    */
-  async history(caller: Caller, slug: string, query: HistoryRange): Promise<DeploymentHistory> {
+  async history(
+    caller: Caller,
+    slug: string,
+    query: Static<typeof HistoryQuery>,
+  ): Promise<DeploymentHistory> {
     const { store, monitored } = this.options
     const range = readTimeRange(query)
     await monitored.deployment(caller, slug)
