@@ -3,9 +3,6 @@ import { Timestamp } from './common.ts'
 
 export const JOB_STATUSES = ['queued', 'running', 'done', 'failed', 'cancelled'] as const
 
-/** How long a job is kept after its end. */
-export const JOB_KEPT_DAYS = 7
-
 export const JobStatus = Type.Unsafe<(typeof JOB_STATUSES)[number]>(
   Type.String({ enum: [...JOB_STATUSES], description: 'The last three are final' }),
 )
