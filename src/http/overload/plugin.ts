@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { Transform } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
@@ -9,6 +10,12 @@ import { type BodyHold, SMALL_BODY_BYTES } from './body-budget.ts'
 import '../access/request-caller.ts'
 import type { LoadShedder } from './load-shedder.ts'
 
+/**
+ * A body may come in so many chunks, and one more for each 64 bytes. The parser takes a microsecond
+ * for a chunk of one byte, of which one read of a connection brings 11,000.
+ */
+const CHUNKS_MAX = 1_000
+const CHUNK_BYTES_MIN = 64
 /** A reader may pause for so long, and must read this much in each further second. */
 const PAUSE_MS_MAX = 30_000
 const READ_BYTES_PER_SEC_MIN = 64 * 1024
@@ -88,6 +95,12 @@ export const sheddingPlugin = fastifyPlugin<{ readonly shedder: LoadShedder }>(
       else done()
     }
 
+    app.addHook('onSend', (request, _reply, payload, done) => {
+      const { raw } = request
+      if (raw.headers['transfer-encoding'] !== undefined && !raw.complete) boundRest(raw)
+      done(null, payload)
+    })
+
     app.addHook('preParsing', (request, reply, payload, done) => {
       const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
       const declaredBytes = length === undefined ? 0 : Number(length)
@@ -143,9 +156,11 @@ interface Metered {
  */
 function meter(payload: RequestPayload, reply: FastifyReply, metered: Metered): Transform {
   const { shedder, hold, isScore } = metered
+  const isTooMany = countChunks()
   const counted = new Transform({
     transform(chunk: Buffer, _encoding, pass) {
-      if (hold.add(chunk.length)) {
+      if (isTooMany(chunk)) pass(tooManyChunks())
+      else if (hold.add(chunk.length)) {
         pass(null, chunk)
       } else {
         shedder.shed.body_memory++
@@ -171,6 +186,30 @@ function meter(payload: RequestPayload, reply: FastifyReply, metered: Metered): 
 
 function overloaded(): AppError {
   return new AppError('unavailable', 'the service is overloaded, try again later')
+}
+
+/** Ends the connection amid a body that nobody reads any more, which would be parsed to its end. */
+function boundRest(request: IncomingMessage): void {
+  const isTooMany = countChunks()
+  request.on('data', (chunk: Buffer) => {
+    if (isTooMany(chunk)) request.destroy()
+  })
+  request.resume()
+}
+
+/** @returns a function that takes one chunk after the other, and tells whether they are too many */
+function countChunks(): (chunk: Buffer) => boolean {
+  let chunks = 0
+  let bytes = 0
+  return ({ length }) => {
+    bytes += length
+    return ++chunks > CHUNKS_MAX + bytes / CHUNK_BYTES_MIN
+  }
+}
+
+function tooManyChunks(): AppError {
+  const message = `the body comes in too many chunks: send it in chunks of ${CHUNK_BYTES_MIN} bytes or more`
+  return new AppError('invalid_request', message)
 }
 
 /**
