@@ -27,10 +27,14 @@ export const applicantRoutes: FastifyPluginAsyncTypebox<ApplicantRouteOptions> =
   limitBodies(app, TRIAL_BODY_BYTES_MAX)
   // The largest card takes 60 MB until it is read: each team reads one at a time.
   const readings = new Map<string, LimitFunction>()
-  const readSpec = (teamId: string, modelId: string) => {
+  const readSpec = async (teamId: string, modelId: string) => {
     const reading = readings.get(teamId) ?? pLimit(1)
     readings.set(teamId, reading)
-    return reading(() => serving.readSpec(modelId))
+    try {
+      return await reading(() => serving.readSpec(modelId))
+    } finally {
+      if (reading.activeCount + reading.pendingCount === 0) readings.delete(teamId)
+    }
   }
 
   app.get(
