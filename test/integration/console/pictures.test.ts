@@ -16,6 +16,8 @@ const PICTURE_BYTES_MAX = 150 * 1024
 const HEIGHT_MAX = 900
 /** Room for the navigation. */
 const HEIGHT_MIN = 800
+/** Pixels of the first table of a page that are seen only by scrolling. */
+const hiddenPx = '(box => box.scrollWidth - box.clientWidth)(document.querySelector(".scroll"))'
 
 /**
  * The pictures of the documents, of the history that `npm run demo` makes. With `UPDATE_PICTURES`
@@ -84,8 +86,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   test('the first page looks as in its picture', async () => {
     await open('', ['Consumer loans', 'moved since the week of', 'applicants in the week'])
     // A column beyond the edge would not be noticed.
-    const hidden = '(box => box.scrollWidth - box.clientWidth)(document.querySelector(".scroll"))'
-    expect(await visitor.page.evaluate(hidden)).toBe(0)
+    expect(await visitor.page.evaluate(hiddenPx)).toBe(0)
     await picture('overview.png', '.table-frame')
   })
 
@@ -96,6 +97,14 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       'A deployment needs action',
     ])
     await picture('stability.png', '.panel')
+    // What a row opens is no wider than its table.
+    await visitor.page.setViewportSize({ width: 1440, height: 900 })
+    await visitor.page.locator('.opener').first().click()
+    const widths = '[...document.querySelectorAll(".scroll")].map((one) => one.scrollWidth)'
+    const [table = 0, opened = 0] = await visitor.page.evaluate<number[]>(widths)
+    expect(opened).toBeLessThan(table)
+    expect(await visitor.page.evaluate(hiddenPx)).toBe(0)
+    await visitor.page.setViewportSize({ width: 1280, height: 900 })
   })
 
   test('the cut-off studio looks as in its picture', async () => {
