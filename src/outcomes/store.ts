@@ -193,7 +193,7 @@ export class OutcomeStore {
       db,
       sql`select id, label, window_months, bad_rule_text, maturity_months,
           used_at is not null as is_used
-        from outcome_definitions where ${condition} order by id`,
+        from outcome_definitions where ${condition} order by used_at, id`,
     )
   }
 }

@@ -46,6 +46,16 @@ describe.each(backends)('on $name', (backend) => {
   const report = async (slug: string, query = '') =>
     team.done('GET', `/v1/deployments/${slug}/performance?definition=gb12${query}`)
 
+  test('a definition in use is listed before one that no outcome has', async () => {
+    const { slug } = await team.deploy(numberedSpec(1))
+    const { request_id } = await scored(slug)
+    await send([good({ request_id })])
+    await team.done('PUT', '/v1/outcome-definitions/early', DEFINITION)
+    const listed = await team.done('GET', '/v1/outcome-definitions')
+    const ids = listed.outcome_definitions.map(({ id }: { id: string }) => id)
+    expect(ids.filter((id: string) => ['early', 'gb12'].includes(id))).toEqual(['gb12', 'early'])
+  })
+
   test('an outcome is attached once, revised by another content, and followed by a later one', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     const { request_id } = await scored(slug)
