@@ -58,6 +58,16 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.close()
   })
 
+  test('a long name makes no dialog wider', async () => {
+    await team.done('POST', '/v1/keys', { name: NAME })
+    const visitor = await browser.signIn()
+    await visitor.go('keys')
+    await visitor.press(`Rotate ${NAME}`)
+    const dialog = visitor.page.getByRole('dialog')
+    expect(await dialog.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0)
+    await visitor.close()
+  })
+
   test('a search finds a name in capital letters, as it is written', async () => {
     await team.deploy(numberedSpec(2, { name: 'Car Loans' }))
     await team.deploy(numberedSpec(3, { name: 'Mortgages' }))
