@@ -68,6 +68,19 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.close()
   })
 
+  test('the days of a period can be typed', async () => {
+    const visitor = await browser.signIn()
+    const { page } = visitor
+    await visitor.go('audit')
+    const day = page.getByLabel('First day (UTC)')
+    await day.focus()
+    await page.keyboard.type('11212026')
+    await expect.poll(() => page.url()).toContain('from=2026-11-21')
+    await visitor.press('Show all records')
+    await expect.poll(() => day.inputValue()).toBe('')
+    await visitor.close()
+  })
+
   test('a search finds a name in capital letters, as it is written', async () => {
     await team.deploy(numberedSpec(2, { name: 'Car Loans' }))
     await team.deploy(numberedSpec(3, { name: 'Mortgages' }))

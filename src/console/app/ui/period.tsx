@@ -1,7 +1,9 @@
 import { NativeSelect, TextInput } from '@mantine/core'
+import { useEffect, useState } from 'react'
 import { type Search, useAddress } from './address.ts'
 import { completePeriod, type Period } from './complete-period.ts'
 import { DAY_MS, period as periodText } from './dates.ts'
+import { typed } from './fields.tsx'
 
 const HOUR_MS = 3_600_000
 
@@ -42,13 +44,24 @@ export function endOfDay(day: string): string {
 
 /** The first and the last day of a period, which the address keeps. */
 export function Days() {
-  const [, , bind] = useAddress()
   return (
     <>
-      <TextInput type="date" label="First day (UTC)" {...bind('from')} />
-      <TextInput type="date" label="Last day (UTC)" {...bind('to')} />
+      <Day name="from" label="First day (UTC)" />
+      <Day name="to" label="Last day (UTC)" />
     </>
   )
+}
+
+/** A day that can be typed: until its year has four digits, the address does not follow. */
+function Day({ name, label }: { name: 'from' | 'to'; label: string }) {
+  const [{ [name]: day = '' }, change] = useAddress()
+  const [text, setText] = useState(day)
+  useEffect(() => setText(day), [day])
+  const take = (typedText: string) => {
+    setText(typedText)
+    if (typedText === '' || typedText >= '1000') change({ [name]: typedText })
+  }
+  return <TextInput type="date" label={label} {...typed(text, take)} />
 }
 
 /** A choice of the period of a report, which the address keeps. */
