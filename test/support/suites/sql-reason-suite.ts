@@ -11,7 +11,7 @@ import { scoredBoth } from './exported.ts'
 import type { SqlEngine } from './sql-engines.ts'
 import { columnsFor, readRow } from './sql-rows.ts'
 
-const CARDS = 60
+const CARDS = 25
 const APPLICANTS_PER_CARD = 40
 const BINS_MAX = 14
 

@@ -11,9 +11,9 @@ import { scoredBoth, statementFor } from './exported.ts'
 import type { SqlEngine, TableColumn } from './sql-engines.ts'
 import { columnsFor, readRow } from './sql-rows.ts'
 
-const CARDS = 80
+const CARDS = 30
 const APPLICANTS_PER_CARD = 40
-const SCALES = 20
+const SCALES = 8
 const SCORES_PER_SCALE = 1000
 const FEATURES_MAX = 12
 

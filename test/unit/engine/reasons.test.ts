@@ -195,7 +195,7 @@ describe('random cards', () => {
           expect(isEmpty).toBe(expected.length === 0)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 
@@ -225,7 +225,7 @@ describe('random cards', () => {
           expect(sum).toBeCloseTo(sign * (total - naive.score), 4)
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 
@@ -261,7 +261,7 @@ describe('random cards', () => {
           expect(score).toBeLessThanOrEqual(max + 1e-9 * Math.abs(max))
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 })
