@@ -1,21 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { card, numeric, sampleApplicants, sampleSpec } from '../support/cards/cards.ts'
 import { findOutcome } from '../support/expect/answers.ts'
 import { endOfJob } from '../support/expect/jobs.ts'
 import { statsWith } from '../support/expect/stats.ts'
 import { backends } from '../support/start/databases.ts'
-import { type Team, TwoTeams } from '../support/start/team.ts'
+import { TwoTeams } from '../support/start/team.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await TwoTeams.start(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   const backtest = async (order: object) => {
     const job = await team.done('POST', '/v1/backtests', order)

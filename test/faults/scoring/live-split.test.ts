@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { KeyCaller } from '../../../src/http/access/caller.ts'
 import { plainFeature } from '../../support/cards/cards.ts'
 import { findOutcome, formatRefusal } from '../../support/expect/answers.ts'
 import { evaluateNaively } from '../../support/naive/naive-evaluator.ts'
 import { backends } from '../../support/start/databases.ts'
-import { numberedSpec, type Team, TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../support/start/team.ts'
 
 const DRAWS = 100_000
 const applicant = { income: 1 }
@@ -40,14 +40,8 @@ function expectShares(
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await TwoTeams.start(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   const findVersion = async (slug: string, key?: string): Promise<string> =>
     (await team.score(slug, applicant, key)).model_version

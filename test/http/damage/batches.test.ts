@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { BatchStore } from '../../../src/jobs/batches/store.ts'
 import { BatchCaller, type ShownBatch } from '../../support/batches/batches.ts'
 import { findTeam } from '../../support/batches/example.ts'
@@ -40,20 +40,17 @@ const DAMAGES = { flip, cut }
 
 // A flipped bit in a file is another applicant's value, or another score, that looks like any.
 describe.skipIf(!hasPostgres)('a damaged file of a batch', () => {
-  let service: TestService
-  let team: Team
+  const service = TestService.forSuite(postgres)
+  const team = Team.forSuite(service)
   let caller: BatchCaller
   let slug: string
   let root: string
 
   beforeAll(async () => {
-    service = await TestService.start(postgres)
-    team = await Team.of(service)
     caller = new BatchCaller(service, team.owner)
     slug = (await team.deploy(numberedSpec(1))).slug
     root = join(service.config.dataDir, 'batches', findTeam(team.owner))
   })
-  afterAll(() => service.close())
   afterEach(() => vi.restoreAllMocks())
 
   const score = (file: string, query = '') => caller.score(slug, file, { format: 'ndjson', query })

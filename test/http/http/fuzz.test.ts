@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { TokenResult } from '../../../schemas/auth.ts'
 import { CreatedKey } from '../../../schemas/keys.ts'
 import { DeployResult } from '../../../schemas/models.ts'
@@ -56,18 +56,16 @@ const ROUTES: Array<[url: string, body: object, status: number, schema: TSchema]
 ]
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let slug: string
   let owner: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     owner = await service.signIn()
     slug = await service.deploy(owner, spec, 'staging')
     key = await service.createKey(owner)
   })
-  afterAll(() => service.close())
 
   // A body that brings the service to a 5xx is a body with which anybody can page the operator.
   test.each(ROUTES)(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card, numeric, plainFeature } from '../../support/cards/cards.ts'
 import { findOutcome, formatJson, formatRefusal } from '../../support/expect/answers.ts'
 import { processorMs } from '../../support/expect/processor-time.ts'
@@ -8,18 +8,16 @@ import { TestService } from '../../support/start/service.ts'
 const spec = card([plainFeature('income')])
 
 describe.each(backends.slice(-1))('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let owner: string
   let slug: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     key = await service.createKey(owner)
   })
-  afterAll(() => service.close())
 
   // V8's JSON.parse takes an escaped name for one that stood at its place in an earlier request.
   test("an earlier request of any caller can't change the score of a later one", async () => {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { findOutcome } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { numberedSpec, type Team, TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../support/start/team.ts'
 
 const DEFINITION = {
   label: 'Bad',
@@ -12,13 +12,11 @@ const DEFINITION = {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
   let slug: string
 
   beforeAll(async () => {
-    teams = await TwoTeams.start(backend)
-    team = teams.team
     await team.done('PUT', '/v1/outcome-definitions/gb12', DEFINITION)
     slug = (await team.deploy(numberedSpec(1))).slug
     for (const reference of ['A-1', 'A-2', 'A-3']) {
@@ -28,7 +26,6 @@ describe.each(backends)('on $name', (backend) => {
     }
     await statsWith(teams.service, team.owner, slug, 3)
   })
-  afterAll(() => teams.service.close())
 
   const start = (type: string, body: string, token = team.key) =>
     teams.service.call({

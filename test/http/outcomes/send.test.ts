@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
 import { findOutcome } from '../../support/expect/answers.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { backends } from '../../support/start/databases.ts'
-import { numberedSpec, type Team, TwoTeams } from '../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../support/start/team.ts'
 
 const DEFINITION = {
   label: 'Bad within 12 months',
@@ -14,15 +14,12 @@ const DEFINITION = {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   beforeAll(async () => {
-    teams = await TwoTeams.start(backend)
-    team = teams.team
     await team.done('PUT', '/v1/outcome-definitions/gb12', DEFINITION)
   })
-  afterAll(() => teams.service.close())
 
   const send = (outcomes: unknown[]) => team.done('POST', '/v1/outcomes', { outcomes })
   const findStatus = async (item: object) => (await send([item])).results[0].status

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WorkerThread } from '../../../src/platform/worker-thread.ts'
 import { PostgresServingStore } from '../../../src/scoring/store.ts'
 import { sampleApplicants, sampleSpec } from '../../support/cards/cards.ts'
@@ -33,14 +33,8 @@ const comparable = (body: string) => body.replaceAll(/"(?:request_id|scored_at)"
 
 // Where the thread is, no database is used: the databases differ in what other files test.
 describe.each(backends.slice(-1))('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await TwoTeams.start(backend, { env: { BATCH_THREADS: '1' } })
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend, { env: { BATCH_THREADS: '1' } })
+  const { team } = teams
 
   const counts = () => ({ ...teams.service.services.batchThreads.counts })
 

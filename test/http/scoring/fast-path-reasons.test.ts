@@ -1,5 +1,5 @@
 import type { LightMyRequestResponse } from 'fastify'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { dmgCard } from '../../support/cards/reason-cards.ts'
 import { findOutcome } from '../../support/expect/answers.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -8,20 +8,18 @@ import { TestService } from '../../support/start/service.ts'
 const ENGINEER = '{"department":"engineering","age":25,"income":500}'
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let slug: string
   let plain: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     const owner = await service.signIn()
     const { reasons: _reasons, ...card } = dmgCard()
     slug = await service.deploy(owner, dmgCard())
     plain = await service.deploy(owner, { ...card, version: '2.0.0' })
     key = await service.createKey(owner, { rate_limit_per_minute: 1_000_000 })
   })
-  afterAll(() => service.close())
 
   const ask = (query: string, deployment = slug) =>
     service.inject({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import {
   ScoreBatchResult,
   ScorecardBatchResult,
@@ -64,16 +64,14 @@ const hostile = card(HOSTILE.map(plainFeature), {
 
 // What is tested here happens in memory: the databases differ in what other files test.
 describe.each(backends.slice(-1))('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend, { clock })
   let owner: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend, { clock })
     owner = await service.signIn()
     key = await service.createKey(owner)
   })
-  afterAll(() => service.close())
 
   const post = (url: string, body: object | string) => service.call({ url, token: key, body })
   const deploy = (spec: NaiveSpec) => service.deploy(owner, spec)

@@ -3,7 +3,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { newKey, spyOnStore } from '../../support/scenarios/idempotency.ts'
 import { firstBackend } from '../../support/start/databases.ts'
@@ -22,7 +22,7 @@ const spec = card([
 ])
 
 describe('over a connection', () => {
-  let service: TestService
+  const service = TestService.forSuite(firstBackend)
   let port: number
   let owner: string
   let key: string
@@ -30,7 +30,6 @@ describe('over a connection', () => {
   let head: (length: number) => string
 
   beforeAll(async () => {
-    service = await TestService.start(firstBackend)
     owner = await service.signIn()
     url = `/v1/score/${await service.deploy(owner, spec)}`
     key = await service.createKey(owner)
@@ -40,7 +39,6 @@ describe('over a connection', () => {
     head = (length) =>
       `POST ${url} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
   })
-  afterAll(() => service.close())
 
   const readRequest = (body: string) => head(Buffer.byteLength(body)) + body
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { Deployment } from '../../../schemas/deployments.ts'
 import { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
 import { card, categorical, plainFeature } from '../../support/cards/cards.ts'
@@ -17,18 +17,16 @@ const at = (path: string, message: unknown, place: object = {}) => ({ path, mess
 
 // What is tested here happens in memory: the databases differ in what other files test.
 describe.each(backends.slice(-1))('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let owner: string
   let slug: string
   let key: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     owner = await service.signIn()
     slug = await service.deploy(owner, spec)
     key = await service.createKey(owner)
   })
-  afterAll(() => service.close())
 
   const post = (url: string, body: object | string) => service.call({ url, token: key, body })
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { fixture, fixtureApplicants, sampleWith } from '../../../support/cards/import-fixtures.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { seeded } from '../../../support/start/seeded-database.ts'
@@ -21,14 +21,8 @@ const PATH = '/v1/models/import'
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   test('an import returns a specification with its conversions, and registers nothing', async () => {
     const before = (await team.done('GET', '/v1/models')).models.length

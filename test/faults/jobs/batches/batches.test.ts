@@ -1,29 +1,26 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { AppError } from '../../../../src/errors.ts'
 import { BatchStore } from '../../../../src/jobs/batches/store.ts'
 import { BatchCaller, csvLine, jsonLines } from '../../../support/batches/batches.ts'
 import { findTeam } from '../../../support/batches/example.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { numberedSpec, type Team, TwoTeams } from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 const FILE = 'id,income\nA-1,1\nA-2,-1\nA-3,\n'
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(backend, { env: { BATCH_MAX_BYTES: '1000000' } })
+  const { team } = teams
   let caller: BatchCaller
   let teamId: string
 
   beforeAll(async () => {
-    teams = await TwoTeams.start(backend, { env: { BATCH_MAX_BYTES: '1000000' } })
-    team = teams.team
     caller = new BatchCaller(teams.service, team.owner)
     teamId = findTeam(team.owner)
   })
-  afterAll(() => teams.service.close())
 
   const newDeployment = async (environment = 'production') =>
     (await team.deploy(numberedSpec(1), environment)).slug

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { zstdCompressSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { AppError } from '../../../../src/errors.ts'
 import { HandedBytes } from '../../../../src/jobs/batches/byte-pipe.ts'
 import { ScoringProcess } from '../../../../src/jobs/batches/scoring-process.ts'
@@ -11,16 +11,13 @@ import { lastBackend } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 import { numberedSpec, Team } from '../../../support/start/team.ts'
 
-let service: TestService
-let team: Team
+const service = TestService.forSuite(lastBackend)
+const team = Team.forSuite(service)
 let caller: BatchCaller
 
 beforeAll(async () => {
-  service = await TestService.start(lastBackend)
-  team = await Team.of(service)
   caller = new BatchCaller(service, team.key)
 })
-afterAll(() => service.close())
 
 const INCOME = { name: 'income', type: 'DOUBLE', repetition_type: 'OPTIONAL' } as const
 

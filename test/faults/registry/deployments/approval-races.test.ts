@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { guard, memberToken } from '../../../support/start/changes.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
@@ -17,14 +17,8 @@ const AT_ONCE = 50
 const WAITING_MAX = 20
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   // Two approvals that meet must not both change what decides on loans.
   test('of 50 requests and approvals at once nothing is applied twice, to another state or by its maker', async () => {

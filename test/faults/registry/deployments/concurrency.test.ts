@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { auditAtTheEnd } from '../../../support/expect/audit.ts'
 import { type Answered, byId, replay, type State } from '../../../support/naive/history.ts'
@@ -63,14 +63,8 @@ const ALLOWED = [
 ]
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   /** A champion 1.0, challengers 2.0 to 5.0, and models up to 13.0 that are free. */
   async function contest(): Promise<Contest & { versions: Map<string, number> }> {

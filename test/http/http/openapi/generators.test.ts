@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { backends } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 
@@ -25,14 +25,13 @@ interface Operation {
 // The document is the same on every database.
 const [backend = expect.fail('there is a database')] = backends
 
-let service: TestService
+const service = TestService.forSuite(backend)
 let schemas: Readonly<Record<string, Json>>
 let operations: readonly Operation[]
 /** Every schema of the document, those inside of others included. */
 let places: readonly Place[]
 
 beforeAll(async () => {
-  service = await TestService.start(backend)
   const document = (await service.call({ method: 'GET', url: '/openapi.json' })).json()
   schemas = document.components.schemas
   operations = Object.values<Record<string, Operation>>(document.paths).flatMap((methods) =>
@@ -41,7 +40,6 @@ beforeAll(async () => {
   const { paths, components } = document
   places = placesIn({ paths, schemas, responses: components.responses }, '')
 })
-afterAll(() => service.close())
 
 /** What stands under these keys is data. */
 const DATA = new Set(['example', 'examples'])

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { backends } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 
 const [backend = expect.fail('there is a database')] = backends
-let service: TestService
-
-beforeAll(async () => {
-  service = await TestService.start(backend)
-})
-afterAll(() => service.close())
+const service = TestService.forSuite(backend)
 
 const get = (url: string) => service.call({ method: 'GET', url })
 

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { lastBackend } from '../../../support/start/databases.ts'
-import { numberedSpec, type Team, TwoTeams } from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 describe.each([lastBackend])('the audit log on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
-
-  beforeAll(async () => {
-    teams = await TwoTeams.start(backend)
-    team = teams.team
-  })
-  afterAll(() => teams.service.close())
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   const actions = async (query: string): Promise<string[]> => {
     const { records } = await team.done('GET', `/v1/audit-log?${query}`)

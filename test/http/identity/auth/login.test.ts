@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { TokenResult } from '../../../../schemas/auth.ts'
 import { expectSuccess, formatJson, formatRefusal } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
@@ -15,12 +15,7 @@ function decode(part: string | undefined) {
 
 describe.each(backends)('on $name', (backend) => {
   const clock = new ManualClock(Date.now())
-  let service: TestService
-
-  beforeAll(async () => {
-    service = await TestService.start(backend, { clock })
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend, { clock })
 
   /** A minute after the one before: many of these fail, and failures are bounded. */
   const login = (body: object | string) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
@@ -8,16 +8,14 @@ const NEXT = 'the next secret is long enough for it'
 const FORMER = 'the former secret is long enough too'
 
 describe.each(backends)('a rotation of the secret of tokens on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend, { env: { JWT_SECRET: `${NEXT},${FORMER}` } })
   let owner: TestUser
 
   beforeAll(async () => {
-    service = await TestService.start(backend, { env: { JWT_SECRET: `${NEXT},${FORMER}` } })
     const token = await service.signIn()
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
     owner = { userId: claims.sub, teamId: claims.team, role: 'owner' }
   })
-  afterAll(() => service.close())
 
   const ask = async (token: string) =>
     findOutcome(await service.call({ method: 'GET', url: '/v1/members', token }))

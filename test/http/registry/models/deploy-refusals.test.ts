@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { card, categorical, numeric, plainFeature } from '../../../support/cards/cards.ts'
 import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
@@ -13,14 +13,12 @@ const withoutSpec = { environment: 'production', auto_deploy: true }
 
 // A refused spec never gets to the database: one of them is enough.
 describe.each(backends.slice(-1))('on $name', (backend) => {
-  let service: TestService
+  const service = TestService.forSuite(backend)
   let owner: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
     owner = await service.signIn()
   })
-  afterAll(() => service.close())
 
   const deploy = (body: object | string) => service.call({ url: DEPLOY, token: owner, body })
 

@@ -34,14 +34,8 @@ const applicants = (low: number, high: number) =>
   Array.from({ length: low + high }, (_, index) => ({ income: index < low ? -1 : 1 }))
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
 
   const readAlarm = (slug: string) => team.done('GET', `/v1/deployments/${slug}${ALARM}`)
   const set = (slug: string, levels: object) =>

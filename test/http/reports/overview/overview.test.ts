@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
@@ -31,14 +31,8 @@ const applicants = (low: number, high: number, missing: number) => [
 ]
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-  let team: Team
-
-  beforeAll(async () => {
-    service = await TestService.start(backend, { clock })
-    team = await Team.of(service)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend, { clock })
+  const team = Team.forSuite(service)
 
   const overview = async (slug: string) => {
     const { deployments, ...rest } = await team.done('GET', '/v1/overview')

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { sampleApplicants, sampleSpec } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { numberedSpec, type Team, TwoTeams } from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 const DEFINITION = {
   label: 'Bad within 3 months',
@@ -21,15 +21,12 @@ interface Known {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
 
   beforeAll(async () => {
-    teams = await TwoTeams.start(backend)
-    team = teams.team
     await team.done('PUT', '/v1/outcome-definitions/gb3', DEFINITION)
   })
-  afterAll(() => teams.service.close())
 
   const report = (slug: string, query = '') =>
     team.done('GET', `/v1/deployments/${slug}/performance?definition=gb3${query}`)

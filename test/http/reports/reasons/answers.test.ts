@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { dmgCard } from '../../../support/cards/reason-cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
-import { numberedSpec, type Team, TwoTeams } from '../../../support/start/team.ts'
+import { numberedSpec, TwoTeams } from '../../../support/start/team.ts'
 
 const ENGINEER = { department: 'engineering', age: 25, income: 500 }
 const REASONS = [
@@ -43,16 +43,13 @@ const ADDED = {
 const comparable = (body: string) => body.replaceAll(/"(?:request_id|scored_at)":"[^"]*"/g, '"":""')
 
 describe.each(backends)('on $name', (backend) => {
-  let teams: TwoTeams
-  let team: Team
+  const teams = TwoTeams.forSuite(backend)
+  const { team } = teams
   let slug: string
 
   beforeAll(async () => {
-    teams = await TwoTeams.start(backend)
-    team = teams.team
     slug = (await team.deploy(dmgCard())).slug
   })
-  afterAll(() => teams.service.close())
 
   const send = (url: string, body: object) => team.service.call({ url, token: team.key, body })
   const score = async (query: string, body: object = ENGINEER) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { statsWith } from '../../../support/expect/stats.ts'
 import { percentile } from '../../../support/load/percentile.ts'
@@ -11,12 +11,7 @@ const SCORES_MAX = 30
 const spec = card([numeric('income', [['(-Infinity, Infinity)', 1]])])
 
 describe.each(backends)('on $name', (backend) => {
-  let service: TestService
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-  })
-  afterAll(() => service.close())
+  const service = TestService.forSuite(backend)
 
   // The middle of the last few: the machine can be busy with something else for a while.
   test('a score shows in the stats within 2 s', async () => {

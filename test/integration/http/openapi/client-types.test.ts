@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { isRepeatable, TAKES_IDEMPOTENCY_KEY } from '../../../../clients/typescript/src/calls.ts'
 import { DocumentCheck } from '../../../support/expect/document-check.ts'
 import { backends } from '../../../support/start/databases.ts'
@@ -16,14 +16,12 @@ const GENERATOR = join(ROOT, 'test/client/node_modules/openapi-typescript/bin/cl
 // The document is the same on every database.
 const [backend = expect.fail('there is a database')] = backends
 
-let service: TestService
+const service = TestService.forSuite(backend)
 let text: string
 
 beforeAll(async () => {
-  service = await TestService.start(backend)
   text = (await service.call({ method: 'GET', url: '/openapi.json' })).body
 })
-afterAll(() => service.close())
 
 /** What the pinned generator makes of the document. */
 async function freshTypes(): Promise<string> {

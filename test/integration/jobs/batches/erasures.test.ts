@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { BatchStore } from '../../../../src/jobs/batches/store.ts'
 import { BatchCaller } from '../../../support/batches/batches.ts'
 import { hasPostgres, lastBackend } from '../../../support/start/databases.ts'
@@ -8,18 +8,15 @@ import { TestService } from '../../../support/start/service.ts'
 import { numberedSpec, Team } from '../../../support/start/team.ts'
 
 describe.each([lastBackend])('on $name', (backend) => {
-  let service: TestService
-  let team: Team
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
   let caller: BatchCaller
   let slug: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
     caller = new BatchCaller(service, team.key)
     slug = (await team.deploy(numberedSpec(1))).slug
   })
-  afterAll(() => service.close())
 
   const makeFile = (...ids: string[]) => `id,income\n${ids.map((id) => `${id},1\n`).join('')}`
   const erase = (reference: string) => team.done('POST', '/v1/log/erasures', { reference })
