@@ -124,7 +124,7 @@ test('the bound of a record is never below what the record takes', async () => {
       await logRequest(log, models, [first], { requestId: 'req_2' })
       expect(log.records[1]?.payload.length).toBeLessThanOrEqual(bytes.single)
     }),
-    { numRuns: 120 },
+    { numRuns: 300 },
   )
 })
 
