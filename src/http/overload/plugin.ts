@@ -12,9 +12,9 @@ import type { LoadShedder } from './load-shedder.ts'
 
 /**
  * A body may come in so many chunks, and one more for each 64 bytes. The parser takes a microsecond
- * for a chunk of one byte, of which one read of a connection brings 11,000.
+ * for a chunk of one byte, of which one read of a connection brings 11,000. A file may come in more.
  */
-const CHUNKS_MAX = 1_000
+const CHUNKS_MAX = 10_000
 const CHUNK_BYTES_MIN = 64
 /** A reader may pause for so long, and must read this much in each further second. */
 const PAUSE_MS_MAX = 30_000
