@@ -41,7 +41,9 @@ export const OutcomeDefinition = Type.Object({
 export const OutcomeDefinitionsQuery = Type.Object({}, { additionalProperties: false })
 
 export const OutcomeDefinitions = Type.Object({
-  outcome_definitions: Type.Array(OutcomeDefinition, { description: 'By id' }),
+  outcome_definitions: Type.Array(OutcomeDefinition, {
+    description: 'Those in use first, by their first use; then by id',
+  }),
 })
 
 /** Each item is checked by itself: a wrong one has the status `invalid`. */

@@ -41,7 +41,7 @@ export class OutcomeStore {
     return found[0] === undefined ? null : readDefinition(found[0])
   }
 
-  /** All of the team, by id. */
+  /** All of the team: those in use first, by their first use; then by id. */
   async definitions(teamId: string): Promise<OutcomeDefinition[]> {
     return (await this.definitionRows(this.db, sql`team_id = ${teamId}`)).map(readDefinition)
   }

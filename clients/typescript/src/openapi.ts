@@ -4656,7 +4656,7 @@ export interface components {
             maturity_months: number;
         };
         OutcomeDefinitions: {
-            /** @description By id */
+            /** @description Those in use first, by their first use; then by id */
             outcome_definitions: components["schemas"]["OutcomeDefinition"][];
         };
         OutcomeImport: {
