@@ -33,8 +33,16 @@ export function periodWords({ from, to }: Period): string {
   return periodText(from, to ?? Date.now())
 }
 
+/** What an address has in the place of a day is for the service to refuse. */
 export function readDays({ from, to }: Search): Period {
-  return { ...(from && { from: `${from}T00:00:00.000Z` }), ...(to && { to: endOfDay(to) }) }
+  return {
+    ...(from && { from: `${from}T00:00:00.000Z` }),
+    ...(to && { to: isDay(to) ? endOfDay(to) : to }),
+  }
+}
+
+function isDay(text: string): boolean {
+  return /^[1-9]\d{3}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))
 }
 
 /** @param day such as 2026-11-28 */
@@ -52,16 +60,17 @@ export function Days() {
   )
 }
 
-/** A day that can be typed: until its year has four digits, the address does not follow. */
+/** A day that can be typed: the address follows a year of four digits, and an empty field. */
 function Day({ name, label }: { name: 'from' | 'to'; label: string }) {
   const [{ [name]: day = '' }, change] = useAddress()
   const [text, setText] = useState(day)
   useEffect(() => setText(day), [day])
   const take = (typedText: string) => {
     setText(typedText)
-    if (typedText === '' || typedText >= '1000') change({ [name]: typedText })
+    if (typedText === '' || isDay(typedText)) change({ [name]: typedText })
   }
-  return <TextInput type="date" label={label} {...typed(text, take)} />
+  const reset = () => setText(day)
+  return <TextInput type="date" label={label} {...typed(text, take)} onBlur={reset} />
 }
 
 /** A choice of the period of a report, which the address keeps. */
