@@ -197,7 +197,7 @@ function answerBatch(
   reply.type(JSON_TYPE)
   const body: unknown = request.body
   const send = (outcome: Buffer | Error) => {
-    if (outcome instanceof Buffer && outcome.length > GARBAGE_BYTES_MAX) {
+    if (outcome instanceof Buffer && outcome.buffer.byteLength > GARBAGE_BYTES_MAX) {
       reply.raw.once('finish', () => (outcome.buffer as ArrayBuffer).transfer(0))
     }
     reply.send(outcome)
