@@ -7,6 +7,7 @@ import { ApplicantSchema, ScoreRequest, TrialResult } from '../../schemas/scorin
 import { ANY_MEMBER, MEMBER_OR_ANY_KEY } from '../http/access/caller.ts'
 import { provenCaller, userCaller } from '../http/access/request-caller.ts'
 import { limitBodies } from '../http/body-limit.ts'
+import { signalWhileConnected } from '../http/connected.ts'
 import { defineRoute } from '../http/define-route.ts'
 import { JSON_TYPE } from '../http/reply.ts'
 import { applicantSchema } from './applicant-schema.ts'
@@ -27,11 +28,14 @@ export const applicantRoutes: FastifyPluginAsyncTypebox<ApplicantRouteOptions> =
   limitBodies(app, TRIAL_BODY_BYTES_MAX)
   // The largest card takes 60 MB until it is read: each team reads one at a time.
   const readings = new Map<string, LimitFunction>()
-  const readSpec = async (teamId: string, modelId: string) => {
+  const readSpec = async (teamId: string, modelId: string, signal: AbortSignal) => {
     const reading = readings.get(teamId) ?? pLimit(1)
     readings.set(teamId, reading)
     try {
-      return await reading(() => serving.readSpec(modelId))
+      return await reading(() => {
+        signal.throwIfAborted()
+        return serving.readSpec(modelId)
+      })
     } finally {
       if (reading.activeCount + reading.pendingCount === 0) readings.delete(teamId)
     }
@@ -50,7 +54,9 @@ export const applicantRoutes: FastifyPluginAsyncTypebox<ApplicantRouteOptions> =
       const tag = `"${deployment.state.cacheVersion}"`
       reply.headers({ etag: tag, 'cache-control': 'no-cache' })
       if (isKnown(tag, request.headers['if-none-match'])) return reply.code(304).send(null)
-      const schema = await applicantSchema(deployment, (modelId) => readSpec(teamId, modelId))
+      const signal = signalWhileConnected(request, reply)
+      const read = (modelId: string) => readSpec(teamId, modelId, signal)
+      const schema = await applicantSchema(deployment, read)
       return reply.type(SCHEMA_TYPE).send(JSON.stringify(schema))
     },
   )
