@@ -243,8 +243,8 @@ describe.each(backends)('on $name', (backend) => {
       const count = reason === found ? 1 : 0
       expect(text).toContain(`scoreline_archive_lost_files_total{reason="${reason}"} ${count}\n`)
     }
-    const key = 'dt=2026-10-05/part-00000-g1.parquet'
-    expect(log.lines.at(-1)?.facts).toEqual({ key, reason: found })
+    const file = 'dt=2026-10-05/part-00000-g1.parquet'
+    expect(log.lines.at(-1)?.facts).toEqual({ file, reason: found })
   })
 
   // An empty directory where a volume is not mounted would take the only copy of a day.
