@@ -95,8 +95,7 @@ function main(): void {
         const applicant = applicants[index] ?? {}
         scoreApplicant(applicant, modelScore)
         // As a batch does: one for all.
-        if (index === 0)
-          into = new Utf8Writer(Buffer.allocUnsafe(answer.batchBytes(APPLICANTS, FORM)))
+        if (index === 0) into = new Utf8Writer(into.memory)
         answer.record(into, modelScore, applicant, FRAME)
         return into.length
       },

@@ -41,7 +41,7 @@ import {
   SCORE_OPERATION,
   SCORE_ROUTE,
 } from './score-request.ts'
-import { ScoredBatch } from './scored-batch.ts'
+import { type BatchResponse, ScoredBatch } from './scored-batch.ts'
 import type { ScoringService } from './service.ts'
 
 interface ScoringRouteOptions {
@@ -54,8 +54,6 @@ interface ScoringRouteOptions {
 /** Limit of one applicant's body. A thousand features with long values take a tenth of it. */
 const SINGLE_BODY_BYTES_MAX = 1024 * 1024
 const SlugParams = Type.Object({ slug: Type.String() })
-/** A longer answer is freed once it is sent: an idle process collects no garbage. */
-const GARBAGE_BYTES_MAX = 4 * 1024 * 1024
 const failures = errorResponses(400, 401, 404, 409, 413, 415, 422, 503)
 
 /** The scoring routes. The service writes their responses as text; the schemas describe them. */
@@ -196,12 +194,7 @@ function answerBatch(
   refuseReference(headers['x-reference-id'])
   reply.type(JSON_TYPE)
   const body: unknown = request.body
-  const send = (outcome: Buffer | Error) => {
-    if (outcome instanceof Buffer && outcome.buffer.byteLength > GARBAGE_BYTES_MAX) {
-      reply.raw.once('finish', () => (outcome.buffer as ArrayBuffer).transfer(0))
-    }
-    reply.send(outcome)
-  }
+  const send = (outcome: BatchResponse | Error) => sendBatch(reply, outcome)
   if (body instanceof ScoredBatch) {
     scoring.logScored(keyCaller(request), { requestId, receivedAtMs }, body, send)
     return
@@ -246,6 +239,20 @@ function scoredByThread(
     if (loaded === null) return null
     return batchThreads.score(loaded, { ...order, weight: weighBatch(body, countFeatures(loaded)) })
   })
+}
+
+/**
+ * The memory of a response is used again once the system has taken all of it. The event `finish`
+ * says so, even if other responses wait before it on the connection. The event `close` also comes
+ * when a client hangs up.
+ */
+function sendBatch(reply: FastifyReply, outcome: BatchResponse | Error): void {
+  if (outcome instanceof Error) {
+    reply.send(outcome)
+    return
+  }
+  reply.raw.once('finish', outcome.sent)
+  reply.send(outcome.bytes)
 }
 
 /** Counts the records before it looks at anything else in the body. */

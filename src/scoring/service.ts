@@ -14,7 +14,8 @@ import type { ReasonsWanted } from './reason-texts.ts'
 import type { BatchRequest, ScoreRequest, SingleRequest } from './requests.ts'
 import { requireReasons } from './require-reasons.ts'
 import { type ResponseFrame, recordIdText } from './response.ts'
-import type { ScoredBatch } from './scored-batch.ts'
+import { ResponseBuffers } from './response-buffers.ts'
+import type { BatchResponse, ScoredBatch } from './scored-batch.ts'
 import type { ServingDeployment, ServingModel } from './serving.ts'
 import { DeploymentValues, ValueCounts, type ValueTotals } from './value-counts.ts'
 
@@ -25,6 +26,8 @@ interface ScoringOptions {
   readonly clock: Pick<Clock, 'epochMs' | 'monotonicMs'>
   /** Number of deployments whose values are counted by themselves; by default none. */
   readonly countedDeployments?: number
+  /** Memory of the answers to batches; by default its own. */
+  readonly buffers?: ResponseBuffers
 }
 
 /** Facts that scoring needs of a caller. */
@@ -55,6 +58,7 @@ export class ScoringService {
   readonly byDeployment: DeploymentValues
   /** Requests for a single score, refused ones included. */
   singles = 0
+  private readonly buffers: ResponseBuffers
   private readonly cache: ScoringOptions['cache']
   private readonly challengerFailures: ScoringOptions['challengerFailures']
   private readonly log: ScoreLog
@@ -65,6 +69,7 @@ export class ScoringService {
     this.challengerFailures = challengerFailures
     this.log = log
     this.clock = clock
+    this.buffers = options.buffers ?? new ResponseBuffers()
     this.byDeployment = new DeploymentValues(options.countedDeployments ?? 0)
   }
 
@@ -91,7 +96,11 @@ export class ScoringService {
    *
    * @param onOutcome as for `score`, with every violation of every record
    */
-  scoreBatch(caller: ScoringCaller, request: BatchRequest, onOutcome: OnOutcome<Buffer>): void {
+  scoreBatch(
+    caller: ScoringCaller,
+    request: BatchRequest,
+    onOutcome: OnOutcome<BatchResponse>,
+  ): void {
     const found = this.cache.get(request.deploymentId)
     if (found instanceof Promise) {
       found
@@ -121,7 +130,7 @@ export class ScoringService {
     { keyId }: ScoringCaller,
     { requestId, receivedAtMs }: Pick<ScoreRequest, 'requestId' | 'receivedAtMs'>,
     { facts: scored }: ScoredBatch,
-    onOutcome: OnOutcome<Buffer>,
+    onOutcome: OnOutcome<BatchResponse>,
   ): void {
     const { deployment, response, rows, records, bucket, served, scoredAtMs, values } = scored
     const logged = { head: deployment.logHead, requestId, keyId, reference: null }
@@ -188,7 +197,7 @@ export class ScoringService {
     { keyId }: ScoringCaller,
     deployment: ServingDeployment,
     request: BatchRequest,
-    onOutcome: OnOutcome<Buffer>,
+    onOutcome: OnOutcome<BatchResponse>,
   ): void {
     beginEngineStep(request, deployment)
     deployment.logBytes.requireRoomFor(request.records.map((record) => record[RECORD_ID]))
@@ -210,7 +219,7 @@ export class ScoringService {
     { deployment, request, bucket, scoredAtMs }: BatchRun,
     position: number,
     rows: ResultsWriter,
-  ): Scored<Buffer> | null {
+  ): Scored<BatchResponse> | null {
     const { modelScore, responseParts: response, reasonTexts } = modelAt(deployment, position)
     const { reasons = null } = request
     const values = new ValueCounts()
@@ -219,8 +228,9 @@ export class ScoringService {
     const { records, includeContributions: withContributions } = request
     const form = { withContributions, withReasons: reasons !== null }
     const bytesExpected = response.batchBytes(records.length, form)
-    const memory = Buffer.allocUnsafeSlow(Math.min(bytesExpected, RESPONSE_BYTES_EXPECTED_MAX))
-    const text = new Utf8Writer(memory)
+    const text = new Utf8Writer(
+      this.buffers.lend(Math.min(bytesExpected, RESPONSE_BYTES_EXPECTED_MAX)),
+    )
     response.openBatch(text)
     const ofRecord =
       reasons === null || reasonTexts === null ? null : { texts: reasonTexts, wanted: reasons }
@@ -246,8 +256,12 @@ export class ScoringService {
     const furtherText = reasons === null ? '' : (reasonTexts?.frameText ?? '')
     const frame = makeFrame(request, scoredAtMs, undefined, furtherText)
     response.closeBatch(text, records.length, frame)
+    const { written, memory } = text
     const facts = { bucket, served: position + 1, scoredAtMs, isBatch: true }
-    return { facts: this.responseFacts(request, facts), response: text.written }
+    return {
+      facts: this.responseFacts(request, facts),
+      response: { bytes: written, sent: () => this.buffers.giveBack(memory) },
+    }
   }
 
   private countBatch({ state }: ServingDeployment, records: number, values: ValueTotals): void {

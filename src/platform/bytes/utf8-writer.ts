@@ -20,6 +20,11 @@ export class Utf8Writer {
     this.view = viewBytes(memory)
   }
 
+  /** The whole memory that holds the text. */
+  get memory(): Buffer {
+    return this.bytes
+  }
+
   get length(): number {
     return this.used
   }

@@ -18,6 +18,8 @@ import { readBatchRequest, readScorecardBatch } from '../batch-request.ts'
 import { type ModelSource, makeServing, storedSpecSteps } from '../make-serving.ts'
 import { listModels } from '../model-cache.ts'
 import type { BatchRequest } from '../requests.ts'
+import { ResponseBuffers } from '../response-buffers.ts'
+import type { BatchResponse } from '../scored-batch.ts'
 import { ScoringService } from '../service.ts'
 import type { ServingDeployment, ServingModel } from '../serving.ts'
 import type { ValueTotals } from '../value-counts.ts'
@@ -54,6 +56,7 @@ class GivenUp extends Error {}
  */
 export class BatchScorer {
   private readonly held = new Map<number, Promise<ServingDeployment>>()
+  private readonly buffers = new ResponseBuffers()
   private readonly log = new RowsLog()
 
   hold({ heldId, state, specTexts, baselines }: HoldMessage): void {
@@ -74,6 +77,11 @@ export class BatchScorer {
 
   drop(heldId: number): void {
     this.held.delete(heldId)
+  }
+
+  /** @param memory of an answer that was sent */
+  giveBack(memory: ArrayBuffer): void {
+    this.buffers.giveBack(Buffer.from(memory))
   }
 
   async score(heldId: number, order: BatchOrder): Promise<BatchReply> {
@@ -108,9 +116,10 @@ export class BatchScorer {
       challengerFailures: { note: (_place, error) => giveUp('', error) },
       log: this.log,
       clock: { ...systemClock, epochMs: () => scoredAtMs },
+      buffers: this.buffers,
     })
     const caller = { keyId: NO_KEY, teamId: state.teamId, environment: null }
-    let response: Buffer | Error = new GivenUp()
+    let response: BatchResponse | Error = new GivenUp()
     scoring.scoreBatch(caller, request, (outcome) => {
       response = outcome
     })
@@ -118,16 +127,17 @@ export class BatchScorer {
   }
 
   private makeDone(
-    response: Buffer | Error,
+    response: BatchResponse | Error,
     { records }: BatchRequest,
     values: ValueTotals,
   ): BatchDone {
     if (response instanceof Error) throw response
+    const { bytes } = response
     const { rows, facts } = this.log.take()
     return {
       // The whole memory, from its start.
-      memory: response.buffer as ArrayBuffer,
-      answerBytes: response.length,
+      memory: bytes.buffer as ArrayBuffer,
+      answerBytes: bytes.length,
       rows,
       records: records.length,
       bucket: facts.bucket,

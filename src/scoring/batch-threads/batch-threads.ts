@@ -224,7 +224,7 @@ export class BatchThreads {
       throw new AppError(code, message, details === undefined ? {} : { details })
     }
     this.counts.scored++
-    return scoredBatch(deployment, order, outcome)
+    return scoredBatch(deployment, order, outcome, thread)
   }
 
   private newThread(): BatchThread {
@@ -313,7 +313,11 @@ function scoredBatch(
   deployment: ServingDeployment,
   { scoredAtMs }: BatchOrder,
   { memory, answerBytes, ...done }: BatchDone,
+  { worker }: BatchThread,
 ): ScoredBatch {
-  const response = Buffer.from(memory, 0, answerBytes)
-  return new ScoredBatch({ ...done, deployment, scoredAtMs, response })
+  const bytes = Buffer.from(memory, 0, answerBytes)
+  const sent = () => {
+    if (worker.isOn) worker.post({ kind: 'memory', memory }, [memory])
+  }
+  return new ScoredBatch({ ...done, deployment, scoredAtMs, response: { bytes, sent } })
 }

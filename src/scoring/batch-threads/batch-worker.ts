@@ -15,6 +15,7 @@ async function answer(message: BatchMessage): Promise<BatchReply> {
   const { kind } = message
   if (kind === 'score') return scorer.score(message.heldId, message.order)
   if (kind === 'hold') scorer.hold(message)
-  else scorer.drop(message.heldId)
+  else if (kind === 'drop') scorer.drop(message.heldId)
+  else scorer.giveBack(message.memory)
   return null
 }

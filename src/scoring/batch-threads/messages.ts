@@ -7,7 +7,7 @@ import type { ValueTotals } from '../value-counts.ts'
 // What the thread that answers and a thread for batches say to each other. All of it can be cloned.
 
 /** To a thread for batches, in this order for a deployment: `hold`, `score`, `drop`. */
-export type BatchMessage = HoldMessage | DropMessage | ScoreMessage
+export type BatchMessage = HoldMessage | DropMessage | ScoreMessage | MemoryMessage
 
 /** Makes a state of a deployment ready in the thread. */
 export interface HoldMessage {
@@ -28,6 +28,12 @@ interface ScoreMessage {
   readonly kind: 'score'
   readonly heldId: number
   readonly order: BatchOrder
+}
+
+/** Memory of an answer that was sent. */
+interface MemoryMessage {
+  readonly kind: 'memory'
+  readonly memory: ArrayBuffer
 }
 
 /** The needs of a batch beside its deployment. */

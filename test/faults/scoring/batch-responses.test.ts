@@ -10,8 +10,8 @@ const PIPELINED = 8
 const FAST_CLIENTS = 4
 const HASTY_CLIENTS = 4
 
-// Answers of many lenders wait in memory for their readers: mixed up, one lender would read the
-// scores of another's applicants.
+// The memory of an answer is used again: too early, and one lender reads the scores of another's
+// applicants.
 test('each answer is its own, however slowly others read theirs and whoever hangs up', async () => {
   const { endpoint, key } = await startWithSample({}, onTestFinished)
   const url = new URL(`${endpoint}/batch`)

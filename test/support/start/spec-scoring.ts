@@ -81,7 +81,7 @@ export class SpecScoring {
 
   /** @throws AppError as the service gives it */
   async scoreBatch(records: BatchRequest['records']): Promise<{ total: number }> {
-    const bytes = await this.answered<Buffer>((request, answered) =>
+    const { bytes } = await this.answered<{ bytes: Buffer }>((request, answered) =>
       this.scoring.scoreBatch(
         CALLER,
         { ...request, records, includeContributions: false },

@@ -21,5 +21,6 @@ test.each([1, 7, 64, 4096])(
     text.replace(0, '!')
     expect(text.written.toString()).toBe(`!${expected.slice(1)}`)
     expect(text.length).toBe(text.written.length)
+    expect(text.memory.length).toBeGreaterThanOrEqual(text.length)
   },
 )
