@@ -9,8 +9,9 @@ import { readResults, skipResults } from './results-column.ts'
 type CellColumn = Uint8Array | Uint16Array
 
 /**
- * The columns of a model of a group: one item for each row (applicant). A block stores those of cells, warnings and results for the
- * scored rows alone; readers get an item for each row. Each column is made on first use.
+ * The columns of a model of a group: one item for each row (applicant). A block stores those of
+ * cells, warnings and results for the scored rows alone; readers get an item for each row. Each
+ * column is made on first use.
  */
 export class ModelColumns {
   /** 1 where the model gave a result, 0 where it failed. */

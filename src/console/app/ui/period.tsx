@@ -33,7 +33,7 @@ export function periodWords({ from, to }: Period): string {
   return periodText(from, to ?? Date.now())
 }
 
-/** What an address has in the place of a day is for the service to refuse. */
+/** Reads the days of an address; the service refuses a text that is no day. */
 export function readDays({ from, to }: Search): Period {
   return {
     ...(from && { from: `${from}T00:00:00.000Z` }),

@@ -110,7 +110,7 @@ function probabilityAnswer({ verdicts: { probabilities } }: Performance): Answer
   return { question: 'Do its probabilities fit?', ...answer, because: `${text}${where}` }
 }
 
-/** What the verdict on a challenger is called. */
+/** Names of the verdicts on a challenger. */
 export const CHALLENGER = {
   better: { kind: 'good', answer: 'Better' },
   worse: { kind: 'act', answer: 'Worse' },

@@ -43,7 +43,7 @@ interface ChartProps {
   /** A value that the vertical axis shows in any case, such as 0. */
   readonly from?: number
   readonly height?: number
-  /** Where the crosshair is, which charts side by side share; without it, the chart has its own. */
+  /** The crosshair that charts side by side share; without it, the chart has its own. */
   readonly crosshair?: readonly [place: number | null, set: (place: number | null) => void]
   readonly note?: ReactNode
 }
@@ -190,7 +190,7 @@ function nearestTo(places: readonly number[], sought: number): number {
   return best
 }
 
-/** Where values are in a chart, in pixels. */
+/** Places of values in a chart, in pixels. */
 interface Plot {
   readonly at: readonly number[]
   readonly x: (at: number) => number
