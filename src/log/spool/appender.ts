@@ -85,7 +85,7 @@ export class Appender {
 
   /** Allows the appended frames to be read. */
   release(): void {
-    if (this.open !== null) this.open.file.readableBytes = this.open.file.bytes
+    if (this.open !== null) this.segments.release(this.open.file)
   }
 
   /** End of the appended frames. */

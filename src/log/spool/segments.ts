@@ -71,6 +71,8 @@ export class Segments {
   private at: Cursor
   /** The last position that the database has. `at` can be further: past damaged records. */
   private stored: Cursor
+  /** End that the cursor file has. */
+  private notedEnd = START
   private isClosed = false
 
   private constructor(path: string, lock: DirectoryLock) {
@@ -176,6 +178,22 @@ export class Segments {
   }
 
   /**
+   * Allows the appended records of the newest file to be read. The cursor file notes the first of
+   * them that are not drained: else nothing would tell that they were there if the file is emptied.
+   */
+  release(file: Segment): void {
+    file.readableBytes = file.bytes
+    const { segment, offset } = this.notedEnd
+    const from = file.number === this.at.segment ? startIn(this.at) : HEAD_BYTES
+    if (segment === file.number && offset > from) return
+    try {
+      this.writeCursor()
+    } catch {
+      // The records are on the disk, and the next release tries again.
+    }
+  }
+
+  /**
    * Inspects the files of an ended process: cuts off an incomplete record at the end, and counts.
    *
    * @param storeTail stores the bytes before they are cut off: they can be an answered record with
@@ -265,6 +283,7 @@ export class Segments {
     const end = last === undefined ? this.at : findEnd(last)
     const bytes = cursorBytes({ at: this.at, end, identity: this.identity })
     writeSync(this.cursorDescriptor, bytes, 0, bytes.length, 0)
+    this.notedEnd = end
   }
 
   private removed({ number }: Segment): false {

@@ -12,7 +12,7 @@ const DAMAGES: Readonly<Record<SpoolDamage['part'], string>> = {
 /** Faults that an operator should look into, since the start: each is an error in the log. */
 export class SpoolFaults {
   private readonly report: Report
-  /** Damages that were found in spools of ended processes. */
+  /** Damages that were found: `lost` at any time, the others in spools of ended processes. */
   readonly damages: Record<SpoolDamage['part'], number> = {
     identity: 0,
     cursor: 0,

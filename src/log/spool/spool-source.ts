@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import type { DeadLetters } from '../drain/dead-letters.ts'
 import { type RecordV4, readRecordV4 } from '../record/record-v4.ts'
 import { type ByteRange, FRAME_HEADER_BYTES, readFrameChecksum, scanFrames } from './frames.ts'
+import type { SpoolDamage } from './open-papers.ts'
 import type { DrainBatch, DrainToken, Rejected, SegmentRange } from './reader.ts'
 import type { Keeping, Segment, Segments } from './segments.ts'
 import { type Cursor, compareCursors } from './spool-papers.ts'
@@ -55,6 +56,8 @@ interface SpoolSourceOptions {
   readonly inUse: () => number | null
   /** Returns how long drained segments stay. */
   readonly keeping: () => Keeping
+  /** Called for records that could be read once, and are not in their segment any more. */
+  readonly onLost: (damage: SpoolDamage) => void
 }
 
 /**
@@ -268,9 +271,12 @@ export class SpoolSource {
     for (;;) {
       const bytes = await this.read(source.formatPath(file.number), offset, wantedBytes)
       if (bytes.length < wantedBytes) {
-        // The file was truncated or removed.
-        file.bytes = offset + bytes.length
-        file.readableBytes = file.bytes
+        // The file was shortened.
+        const end = offset + bytes.length
+        const lost = { directory: source.name, segment: file.number }
+        this.options.onLost({ part: 'lost', ...lost, bytes: file.readableBytes - end })
+        file.bytes = end
+        file.readableBytes = end
       }
       const restBytes = file.readableBytes - offset
       const { payloads, damaged, ...scan } = scanFrames(bytes, restBytes, recordsMax)

@@ -120,6 +120,7 @@ export class Spool implements ScoreLog, SpoolReader {
       deadLetters: this.deadLetters,
       inUse: () => this.appender.inUse,
       keeping: () => this.computeKeeping(),
+      onLost: (damage) => this.faults.noteDamages([damage]),
     })
     const { keepMs = 0, onThrown } = options
     const everyMs = Math.min(keepMs, TIDY_EVERY_MS)
@@ -254,9 +255,7 @@ export class Spool implements ScoreLog, SpoolReader {
     const { token, isBack, isWhole } = way
     if (isBack) {
       const facts = { directory: token.directory, from: stored }
-      if (!isWhole) {
-        this.faults.noteLacking(facts)
-      }
+      if (!isWhole) this.faults.noteLacking(facts)
       this.noteLost(token)
       return 0
     }

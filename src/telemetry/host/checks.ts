@@ -70,7 +70,7 @@ function addDiskMetrics(
   )
   metrics.counter(
     'scoreline_spool_damages_total',
-    'Damages found in spools of ended processes, by what was damaged; lost: answered scores.',
+    'Damages found in spools, by what was damaged; lost: answered scores.',
     () => Object.entries(spool.faults.damages).map(([part, count]) => [{ part }, count]),
   )
   metrics.counter(

@@ -8,7 +8,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Spool } from '../../../src/log/spool/spool.ts'
+import type { Spool, SpoolOptions } from '../../../src/log/spool/spool.ts'
+import { HEAD_BYTES } from '../../../src/log/spool/spool-papers.ts'
 import {
   drainedIds,
   killedCopy,
@@ -34,6 +35,8 @@ afterEach(async () => {
   for (const spool of spools.splice(0)) await spool.close()
   for (const remove of removals.splice(0)) remove()
 })
+
+type Report = SpoolOptions['warn']
 
 interface Fault {
   readonly text: string
@@ -179,6 +182,64 @@ test.each([
   const drained = await drainedIds(spool)
   expect(drained.length).toBeLessThan(RECORDS - DRAINED)
   expect(drained.at(-1)).toBe(ids(0, RECORDS).at(-1))
+})
+
+const NOT_DRAINED = 50
+const emptied = (file: string) => truncateSync(file, 0)
+const beheaded = (file: string) => truncateSync(file, HEAD_BYTES)
+const EMPTIED = [
+  ['to nothing', emptied],
+  ['to its head', beheaded],
+  ['and then deleted', (file: string) => rmSync(file)],
+] as const
+
+/** A spool with records that the database has, if any, and 50 that it has not. */
+async function undrained(drained: number, report: Report = () => undefined) {
+  const { path, remove } = newSpoolDir()
+  removals.push(remove)
+  const spool = await openSpool(path, { ...KEPT, fail: report })
+  spools.push(spool)
+  for (const id of ids(0, drained)) await log(spool, id)
+  expect(await drainedIds(spool)).toHaveLength(drained)
+  for (const id of ids(drained, drained + NOT_DRAINED)) await log(spool, id)
+  return { path, spool }
+}
+
+const onlySegment = (path: string) => {
+  const [name = ''] = readdirSync(path).filter((one) => one.includes('-'))
+  const [segment = '', ...others] = listSegments(join(path, name))
+  expect(others).toEqual([])
+  return segment
+}
+
+// Until a first drain, nothing said that the only segment of a spool had had a record.
+describe.each([0, 10])('the only segment of a spool with %i drained records', (drained) => {
+  test.each(EMPTIED)(
+    'emptied %s while no process runs, is named and counted',
+    async (_, change) => {
+      const copy = killedCopy((await undrained(drained)).path)
+      change(onlySegment(copy))
+      const facts: unknown[] = []
+      const spool = await openSpool(copy, {
+        ...KEPT,
+        fail: (one, text) => facts.push({ ...one, text }),
+      })
+      spools.push(spool)
+      expect(facts).toMatchObject([{ segment: 1, text: LOST }])
+      expect(spool.faults.damages).toEqual({ identity: 0, cursor: 0, head: 0, lost: 1 })
+    },
+  )
+
+  test.each(EMPTIED.slice(0, 2))('emptied %s below its process, the same', async (_, change) => {
+    const facts: unknown[] = []
+    const { path, spool } = await undrained(drained, (one, text) => facts.push({ ...one, text }))
+    change(onlySegment(path))
+    expect(await drainedIds(spool)).toEqual([])
+    expect(facts).toMatchObject([{ segment: 1, text: LOST }])
+    expect(spool.faults.damages.lost).toBe(1)
+    await log(spool, 'req_00099')
+    expect(await drainedIds(spool)).toEqual(['req_00099'])
+  })
 })
 
 test('a spool that was killed at any other time says nothing', async () => {
