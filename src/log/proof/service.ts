@@ -150,7 +150,9 @@ export class ProofService {
       if (!isSound) throw new DamagedTree(teamId)
       await tree?.check()
       const found = await read(head, tree)
-      this.damagedTrees.delete(teamId)
+      if (this.damagedTrees.has(teamId) && (await this.canGrow(treeId))) {
+        this.damagedTrees.delete(teamId)
+      }
       return found
     } catch (error) {
       if (error instanceof DamagedTree && !this.damagedTrees.has(teamId)) {
@@ -159,6 +161,11 @@ export class ProofService {
       }
       throw error
     }
+  }
+
+  /** An old row of `log_trees` is whole in itself, and has nodes where its tree would grow. */
+  private async canGrow(treeId: number | null): Promise<boolean> {
+    return treeId === null || (await this.options.trees.strays(treeId, 1)).length === 0
   }
 
   /** @throws AppError `unavailable` when too many proofs wait */

@@ -61,8 +61,16 @@ describe.skipIf(!hasPostgres)('a tree of proofs that is damaged', () => {
       () => sql`insert into log_tree_nodes (tree_id, level, position, hash, applicants, first_at)
         select id, 0, size, sha256(''), 1, now() from log_trees where ${mine()}`,
     ],
+    [
+      'whose row is an old one',
+      () => sql`update log_trees set size = old.size, edge = old.edge, facts = old.facts,
+        sum = old.sum from old where log_trees.id = old.id`,
+    ],
   ])('%s costs its team, whose records wait and lose nothing', async (name, damage) => {
-    await inDatabase(sql`drop table if exists kept`)
+    await inDatabase(sql`drop table if exists old, kept`)
+    await inDatabase(sql`create table old as select * from log_trees where ${mine()}`)
+    const newest = await scored(team, slug)
+    await expect.poll(() => status(team, `/v1/scores/${newest}/proof`)).toBe(200)
     await inDatabase(sql`create table kept as select * from log_trees`)
     const setAside = await metric('scoreline_drained_records_total{outcome="set_aside"}')
     await inDatabase(damage())
@@ -77,7 +85,9 @@ describe.skipIf(!hasPostgres)('a tree of proofs that is damaged', () => {
       expect(await metric('scoreline_damaged_trees')).toBe(1)
       const state = await status(team, '/v1/log/checkpoint')
       // What the tree has is right: it only can't grow.
-      expect(state).toBe(name.startsWith('that has') ? 200 : 503)
+      const isWhole = name.startsWith('that has') || name.startsWith('whose row')
+      expect(state).toBe(isWhole ? 200 : 503)
+      expect(await metric('scoreline_damaged_trees')).toBe(1)
       expect(await status(teams.otherTeam, '/v1/log/checkpoint')).toBe(200)
       const options = {
         call: 'scoreline spool',
@@ -104,7 +114,7 @@ describe.skipIf(!hasPostgres)('a tree of proofs that is damaged', () => {
       await expect.poll(() => status(team, `/v1/scores/${after}/proof`)).toBe(200)
       expect(files()).toEqual([])
     } finally {
-      await inDatabase(sql`drop table kept`)
+      await inDatabase(sql`drop table old, kept`)
     }
   })
 })
