@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { LogReader } from '../reading/log-reader.ts'
-import { type RecordV4, readRecordV4, requireSound } from '../record/record-v4.ts'
+import { RECORD_V4, type RecordV4, readRecordV4, requireSound } from '../record/record-v4.ts'
 import { scanFrames } from '../spool/frames.ts'
 import { CursorMovedError } from './spool-cursors.ts'
 import type { ScoreLogStore } from './store.ts'
@@ -26,6 +26,8 @@ export interface SetAside {
 const ENDING = '.rejected'
 /** The file stays under this ending once its records are in the log. */
 const RESTORED = '.restored'
+/** Without a frame no checksum tells which. */
+const UNREADABLE = 'its bytes are damaged, or of another version'
 const LINE_BREAK = 0x0a
 const REQUEST_ID = /req_[0-9A-Za-z]{8,64}/g
 const ID_CHARS = 32
@@ -123,9 +125,7 @@ function recordsIn(payload: Buffer): Pick<SetAside, 'records' | 'fault'> {
     for (const record of records) requireSound(record)
     return { records, fault: null }
   } catch (error) {
-    return {
-      records: [],
-      fault: error instanceof Error ? error.message : 'its bytes are not a record',
-    }
+    if (!isFramed && payload[0] !== RECORD_V4) return { records: [], fault: UNREADABLE }
+    return { records: [], fault: error instanceof Error ? error.message : UNREADABLE }
   }
 }

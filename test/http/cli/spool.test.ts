@@ -118,6 +118,7 @@ describe.each(backends)('on $name', (backend) => {
     const files = JSON.parse((await command('list', '--json')).stdout)
     const listed = files.find((one: { file: string }) => one.file === 'damaged.rejected')
     expect(listed).toMatchObject({ can_be_restored: false, request_ids: [requestId], records: [] })
+    expect(listed.fault).toBe('its bytes are damaged, or of another version')
     const { code, stderr } = await command('restore', 'damaged.rejected')
     expect(code).toBe(1)
     expect(stderr).toMatch(/^Damaged.rejected can't be put back by this version: .+ stored.\n$/)
