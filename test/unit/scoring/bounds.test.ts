@@ -128,6 +128,32 @@ test('the bound of a record is never below what the record takes', async () => {
   )
 })
 
+// The ids are nearly all of the record: the room that is spared elsewhere hides no byte too few.
+test.each([
+  ['of short UTF-8', 'a', 1_000],
+  ['of long UTF-8', '€', 1_000],
+  ['of few characters', '€', 100],
+  ['with half a character', '\ud800', 1_000],
+])('record ids %s are bounded by the bytes that they take', async (_, char, length) => {
+  const models = [loggedModel(wide(1), 'narrow')]
+  const head = new PreparedHead(
+    { teamId: 'team_1', deploymentId: 'dep_1', cacheVersion: 3 },
+    models,
+  )
+  const bytes = new RecordBytes(
+    head,
+    models.map(({ parts }) => parts),
+  )
+  const ids = copies(100, char.repeat(length))
+  const log = new MemoryScoreLog()
+  const records = ids.map((one) => ({ id: one }))
+  await logRequest(log, models, records, { requestId: 'req_1', isBatch: true })
+  const took = log.records[0]?.payload.length ?? Number.NaN
+  const bound = bytes.ofBatch(ids)
+  expect(took).toBeLessThanOrEqual(bound)
+  expect(bound).toBeLessThan(1.2 * took)
+})
+
 // On a wide card the cells are nearly all of a record: room to spare elsewhere hides no byte too
 // few.
 test.each([1, 252, 253, 1_000])(
