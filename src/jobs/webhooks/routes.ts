@@ -169,7 +169,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
     async (request, reply) => {
       const { id, delivery_id: deliveryId } = request.params
       const caller = userCaller(request)
-      const delivery = await webhooks.replay(caller.teamId, id, deliveryId)
+      const delivery = await webhooks.replay(caller, id, deliveryId)
       const after = { delivery_id: deliveryId }
       await auditLog.note(caller, { action: 'webhook.replay', subject: id, after })
       reply.code(202)
@@ -189,7 +189,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRouteOptions> = asy
     async (request, reply) => {
       const caller = userCaller(request)
       const { id } = request.params
-      const { replayed, hasMore } = await webhooks.replayDead(caller.teamId, id)
+      const { replayed, hasMore } = await webhooks.replayDead(caller, id)
       await auditLog.note(caller, { action: 'webhook.replay', subject: id, after: { replayed } })
       reply.code(202)
       return { replayed, has_more: hasMore }

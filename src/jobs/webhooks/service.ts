@@ -140,7 +140,7 @@ export class WebhookService {
         epochMs,
       )
     const isRemoved =
-      isId(webhookId, 'whk_') && (await this.options.store.remove(actor.teamId, webhookId, audit))
+      isId(webhookId, 'whk_') && (await this.options.store.remove(actor, webhookId, audit))
     if (!isRemoved) throw notFound()
   }
 
@@ -153,7 +153,7 @@ export class WebhookService {
     const { store, clock, onDue } = this.options
     const { isActive } = await this.get(actor.teamId, webhookId)
     if (!isActive) throw inactive()
-    const delivery = await store.addEvent({
+    const delivery = await store.addEvent(actor, {
       teamId: actor.teamId,
       type: 'webhook.test',
       at: new Date(clock.epochMs()),
@@ -185,11 +185,12 @@ export class WebhookService {
    *
    * @throws AppError `webhook_not_found`, `delivery_not_found`, `webhook_inactive`
    */
-  async replay(teamId: string, webhookId: string, deliveryId: string): Promise<Delivery> {
+  async replay(actor: Actor, webhookId: string, deliveryId: string): Promise<Delivery> {
     const { store, onDue } = this.options
-    const { isActive } = await this.get(teamId, webhookId)
+    const { isActive } = await this.get(actor.teamId, webhookId)
     if (!isActive) throw inactive()
-    const delivery = isId(deliveryId, 'dlv_') ? await store.replay(webhookId, deliveryId) : null
+    const isPossible = isId(deliveryId, 'dlv_')
+    const delivery = isPossible ? await store.replay(actor, webhookId, deliveryId) : null
     if (delivery === null) {
       throw new AppError('delivery_not_found', 'the webhook has no delivery with this id')
     }
@@ -203,13 +204,13 @@ export class WebhookService {
    * @throws AppError `webhook_not_found`, `webhook_inactive`
    */
   async replayDead(
-    teamId: string,
+    actor: Actor,
     webhookId: string,
   ): Promise<{ replayed: number; hasMore: boolean }> {
     const { store, onDue } = this.options
-    const { isActive } = await this.get(teamId, webhookId)
+    const { isActive } = await this.get(actor.teamId, webhookId)
     if (!isActive) throw inactive()
-    const replayed = await store.replayDead(webhookId, REPLAYED_MAX)
+    const replayed = await store.replayDead(actor, webhookId, REPLAYED_MAX)
     onDue()
     return { replayed, hasMore: replayed === REPLAYED_MAX }
   }

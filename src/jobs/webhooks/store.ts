@@ -41,9 +41,7 @@ export class WebhookStore extends DatabaseStore {
    */
   add(webhook: Webhook & SealedSecrets, audit: NewAuditRecord, max: number): Promise<boolean> {
     const { teamId, createdBy: userId } = webhook
-    return this.db.transaction(async (tx) => {
-      await lockTeam(tx, teamId)
-      requireManager(await managerNow(tx, { userId, teamId }))
+    return this.changeAs({ userId, teamId }, async (tx) => {
       if ((await countWebhooks(tx, teamId)) >= max) return false
       await tx.insert(webhooks).values({ ...webhook, types: readTypes(webhook.types) })
       await insertAuditRecord(tx, audit)
@@ -67,7 +65,7 @@ export class WebhookStore extends DatabaseStore {
    * @throws AppError as `requireManager`
    */
   change(
-    { userId, teamId }: Actor,
+    actor: Actor,
     webhookId: string,
     at: Date,
     decide: (present: Webhook & SealedSecrets) => {
@@ -75,10 +73,8 @@ export class WebhookStore extends DatabaseStore {
       readonly audit: NewAuditRecord
     },
   ): Promise<Webhook | null> {
-    return this.db.transaction(async (tx) => {
-      await lockTeam(tx, teamId)
-      requireManager(await managerNow(tx, { userId, teamId }))
-      const present = await findWebhook(tx, teamId, webhookId)
+    return this.changeAs(actor, async (tx) => {
+      const present = await findWebhook(tx, actor.teamId, webhookId)
       if (present === null) return null
       const { change, audit } = decide(present)
       const { types, ...others } = change
@@ -95,15 +91,15 @@ export class WebhookStore extends DatabaseStore {
    * Hides it from now on; upkeep removes it with its deliveries.
    *
    * @returns false if the team has none with this id
+   * @throws AppError as `requireManager`
    */
   remove(
-    teamId: string,
+    actor: Actor,
     webhookId: string,
     audit: (present: Webhook) => NewAuditRecord,
   ): Promise<boolean> {
-    return this.db.transaction(async (tx) => {
-      await lockTeam(tx, teamId)
-      const present = await findWebhook(tx, teamId, webhookId)
+    return this.changeAs(actor, async (tx) => {
+      const present = await findWebhook(tx, actor.teamId, webhookId)
       if (present === null) return false
       const record = audit(present)
       // Upkeep removes the row with its deliveries, of which there may be too many for one request.
@@ -119,9 +115,10 @@ export class WebhookStore extends DatabaseStore {
   /**
    * Stores an event for one webhook.
    * @returns its delivery, or null if it takes none
+   * @throws AppError as `requireManager`
    */
-  addEvent(event: NewEvent): Promise<Delivery | null> {
-    return this.db.transaction(async (tx) => {
+  addEvent(actor: Actor, event: NewEvent): Promise<Delivery | null> {
+    return this.changeAs(actor, async (tx) => {
       const [deliveryId] = await insertEvent(tx, event)
       return deliveryId === undefined ? null : findDelivery(tx, deliveryId)
     })
@@ -145,9 +142,10 @@ export class WebhookStore extends DatabaseStore {
    * Lets a delivery wait for an attempt at once: from its first one, if it is finished.
    *
    * @returns null if the webhook has no such delivery
+   * @throws AppError as `requireManager`
    */
-  replay(webhookId: string, deliveryId: string): Promise<Delivery | null> {
-    return this.db.transaction(async (tx) => {
+  replay(actor: Actor, webhookId: string, deliveryId: string): Promise<Delivery | null> {
+    return this.changeAs(actor, async (tx) => {
       await tx
         .update(webhookDeliveries)
         .set({
@@ -169,20 +167,35 @@ export class WebhookStore extends DatabaseStore {
   /**
    * The same for dead deliveries, the oldest first.
    * @returns how many there were
+   * @throws AppError as `requireManager`
    */
-  async replayDead(webhookId: string, limit: number): Promise<number> {
-    const dead = this.db
-      .select({ id: webhookDeliveries.id })
-      .from(webhookDeliveries)
-      .where(and(eq(webhookDeliveries.webhookId, webhookId), eq(webhookDeliveries.state, 'dead')))
-      .orderBy(webhookDeliveries.id)
-      .limit(limit)
-    const replayed = await this.db
-      .update(webhookDeliveries)
-      .set({ state: 'waiting', attempts: 0, nextAttemptAt: sql`now()`, finishedAt: null })
-      .where(sql`${webhookDeliveries.id} in ${dead}`)
-      .returning({ id: webhookDeliveries.id })
-    return replayed.length
+  replayDead(actor: Actor, webhookId: string, limit: number): Promise<number> {
+    return this.changeAs(actor, async (tx) => {
+      const dead = tx
+        .select({ id: webhookDeliveries.id })
+        .from(webhookDeliveries)
+        .where(and(eq(webhookDeliveries.webhookId, webhookId), eq(webhookDeliveries.state, 'dead')))
+        .orderBy(webhookDeliveries.id)
+        .limit(limit)
+      const replayed = await tx
+        .update(webhookDeliveries)
+        .set({ state: 'waiting', attempts: 0, nextAttemptAt: sql`now()`, finishedAt: null })
+        .where(sql`${webhookDeliveries.id} in ${dead}`)
+        .returning({ id: webhookDeliveries.id })
+      return replayed.length
+    })
+  }
+
+  /** Runs a change in a transaction, once its actor has proved to be a manager at this moment. */
+  private changeAs<T>(
+    { userId, teamId }: Actor,
+    change: (tx: Transaction) => Promise<T>,
+  ): Promise<T> {
+    return this.db.transaction(async (tx) => {
+      await lockTeam(tx, teamId)
+      requireManager(await managerNow(tx, { userId, teamId }))
+      return change(tx)
+    })
   }
 }
 

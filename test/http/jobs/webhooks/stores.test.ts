@@ -13,7 +13,7 @@ import { verdictEvents } from '../../../../src/reports/monitoring/alarms/verdict
 import { webhookDeliveries, webhookEvents, webhooks } from '../../../../src/tables/webhooks.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { databaseForSuite } from '../../../support/start/seeded-database.ts'
-import { insertTeam } from '../../../support/start/users.ts'
+import { insertTeam, insertUser } from '../../../support/start/users.ts'
 
 const DAY_MS = 24 * 3_600_000
 const former = new SecretSealer('the former secret of the service', null)
@@ -193,14 +193,10 @@ describe.each(backends)('on $name', (backend) => {
     const { id } = await hook()
     for (let n = 0; n < 5; n++) await send(id)
     const store = new WebhookStore(handle.db)
-    const audit = () =>
-      auditRecord(
-        { userId: 'usr_1', teamId },
-        { action: 'webhook.delete', subject: id },
-        Date.now(),
-      )
-    expect(await store.remove(teamId, id, audit)).toBe(true)
-    expect(await store.remove(teamId, id, audit)).toBe(false)
+    const actor = await insertUser(handle.db, teamId, 'admin')
+    const audit = () => auditRecord(actor, { action: 'webhook.delete', subject: id }, Date.now())
+    expect(await store.remove(actor, id, audit)).toBe(true)
+    expect(await store.remove(actor, id, audit)).toBe(false)
     expect([await store.find(teamId, id), await store.count(teamId)]).toEqual([null, 0])
     expect((await store.list(teamId, { limit: 10 })).items).toEqual([])
     expect(await take()).toEqual([])
