@@ -31,8 +31,8 @@ export type AdmitManager = (manager: PresentManager | null) => void
 export interface KeyChange {
   readonly keyId: string
   readonly teamId: string
-  /** Throws if its actor may no longer make the change; absent: the route has checked. */
-  readonly admitted?: { readonly userId: string; readonly admit: AdmitManager }
+  /** Throws if its actor may no longer make the change; null: the operator may. */
+  readonly admitted: { readonly userId: string; readonly admit: AdmitManager } | null
   /** The columns that change, from the key's old state. */
   readonly set: (before: ActiveKey) => KeyColumns
   /** Describes the change from the key's old state. */

@@ -137,7 +137,6 @@ export class KeyService {
     const { overlapSeconds } = order
     let keySecret = ''
     const before = await this.change(actor, keyId, {
-      admitted: { userId: actor.userId, admit: requireManager },
       set: ({ environment, expiresAt }) => {
         keySecret = newKeySecret(environment)
         const previousUntil = previousSecretEnd(expiresAt, { epochMs, overlapSeconds })
@@ -216,21 +215,20 @@ export class KeyService {
       const range = `a whole number from 1 to ${RATE_LIMIT_PER_MINUTE_MAX}`
       throw new AppError('invalid_request', `the limit per minute must be ${range}`)
     }
-    const { userId } = actor
     const admit = (manager: PresentManager | null) => {
       const { role } = requireManager(manager)
       if (limit !== undefined) refuseQuotaUnlessOwner(role)
     }
     const action = wanted.name === undefined ? 'key.set_limit' : 'key.update'
-    const before = await this.change(actor, keyId, {
-      ...(userId !== OPERATOR && { admitted: { userId, admit } }),
+    const change: Pick<KeyChange, 'set' | 'audit'> = {
       set: () => wanted,
       audit: (key) => {
-        const change = { action, subject: keyId } as const
         const [before, after] = [settingsIn(key, wanted), settingsIn({ ...key, ...wanted }, wanted)]
-        return auditRecord(actor, { ...change, before, after }, this.options.clock.epochMs())
+        const what = { action, subject: keyId, before, after } as const
+        return auditRecord(actor, what, this.options.clock.epochMs())
       },
-    })
+    }
+    const before = await this.change(actor, keyId, change, admit)
     return { ...before, ...wanted }
   }
 
@@ -304,13 +302,15 @@ export class KeyService {
   }
 
   private async change(
-    { teamId }: Actor,
+    { teamId, userId }: Actor,
     keyId: string,
-    change: Pick<KeyChange, 'admitted' | 'set' | 'audit'>,
+    change: Pick<KeyChange, 'set' | 'audit'>,
+    admit: (manager: PresentManager | null) => void = requireManager,
   ): Promise<ActiveKey> {
     const isPossible = isId(keyId, 'key_')
+    const admitted = userId === OPERATOR ? null : { userId, admit }
     const changed = isPossible
-      ? await this.options.store.change({ keyId, teamId, ...change })
+      ? await this.options.store.change({ keyId, teamId, admitted, ...change })
       : null
     if (changed === null) throw keyNotFound()
     for (const keyHash of changed.hashes) this.options.onChange(keyHash)

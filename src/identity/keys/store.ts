@@ -128,7 +128,7 @@ export class KeyStore {
     )
     return this.db.transaction(async (tx) => {
       await lockTeam(tx, teamId)
-      if (admitted !== undefined) {
+      if (admitted !== null) {
         admitted.admit(await managerNow(tx, { userId: admitted.userId, teamId }))
       }
       const [row] = await tx
