@@ -3,7 +3,7 @@ import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { request as requestHttp } from '../../platform/node-http.ts'
 import { awaitEnd, type SendResult } from './attempt.ts'
-import { readHost, type TargetRules } from './target.ts'
+import { describeRefused, readHost, type TargetRules } from './target.ts'
 
 interface OutgoingMessage {
   readonly url: string
@@ -23,8 +23,8 @@ interface SenderOptions {
 const TIMEOUT_MS = 10_000
 
 class RefusedAddressError extends Error {
-  constructor() {
-    super('the name leads to no address, or to one that is not public')
+  constructor(target: URL) {
+    super(`the name leads to no address, or to one ${describeRefused(target)}`)
     this.name = 'RefusedAddressError'
   }
 }
@@ -49,7 +49,7 @@ export class Sender {
     const host = readHost(target)
     // No name is looked up for an address.
     if (isIP(host) !== 0 && !rules.admits(target, host)) {
-      return { status: null, error: new RefusedAddressError().message }
+      return { status: null, error: new RefusedAddressError(target).message }
     }
     const request = (target.protocol === 'http:' ? requestHttp : requestHttps)(target, {
       method: 'POST',
@@ -75,12 +75,12 @@ export class Sender {
         (addresses) => {
           const [first] = addresses
           const isRefused = addresses.some(({ address }) => !rules.admits(target, address))
-          if (first === undefined || isRefused) callback(new RefusedAddressError(), '')
+          if (first === undefined || isRefused) callback(new RefusedAddressError(target), '')
           else if (options.all === true) callback(null, [...addresses])
           else callback(null, first.address, first.family)
         },
         // The same for a name that does not exist: else it would tell names of private networks.
-        () => callback(new RefusedAddressError(), ''),
+        () => callback(new RefusedAddressError(target), ''),
       )
     }
   }

@@ -11,6 +11,8 @@ export interface TargetRules {
   admits(url: URL, address: string): boolean
 }
 
+const ALLOW_NETWORK = 'let the operator add its network to WEBHOOK_ALLOWED_NETWORKS'
+
 /**
  * Rules for the targets of webhooks: `https` to the public Internet, and whatever the operator
  * allows. `http` is for allowed networks only, because nothing protects it on the way.
@@ -28,9 +30,7 @@ export function targetRules(allowedNetworks: readonly string[]): TargetRules {
     if (url === null) throw invalid('is not a valid URL, such as https://risk.example.com/events')
     const isPlain = url.protocol === 'http:' && allowedNetworks.length > 0
     if (url.protocol !== 'https:' && !isPlain) {
-      throw invalid(
-        'must start with https://: http is only for networks of WEBHOOK_ALLOWED_NETWORKS, which the operator sets',
-      )
+      throw invalid(`must start with https://; for http, ${ALLOW_NETWORK}`)
     }
     if (url.username !== '' || url.password !== '') {
       throw invalid('must not hold a user or password: the signature proves the sender')
@@ -38,13 +38,17 @@ export function targetRules(allowedNetworks: readonly string[]): TargetRules {
     if (url.hash !== '') throw invalid('must not have a fragment, which is never sent')
     const host = readHost(url)
     if (isIP(host) !== 0 && !admits(url, host)) {
-      throw invalid(
-        'names an address that is not public: the operator can allow its network by WEBHOOK_ALLOWED_NETWORKS',
-      )
+      throw invalid(`names an address ${describeRefused(url)}`)
     }
     return url
   }
   return { checkUrl, admits }
+}
+
+/** Says of a refused address of a URL what it is, and what to change. */
+export function describeRefused({ protocol }: URL): string {
+  if (protocol === 'https:') return `that is not public: ${ALLOW_NETWORK}`
+  return `to which only https may go: use https, or ${ALLOW_NETWORK}`
 }
 
 /** Name or address, without the brackets of IPv6. */

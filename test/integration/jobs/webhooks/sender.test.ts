@@ -86,7 +86,13 @@ describe('a message', () => {
   describe('does not leave the service for an address that is refused', () => {
     const refused = {
       status: null,
-      error: 'the name leads to no address, or to one that is not public',
+      error:
+        'the name leads to no address, or to one that is not public: let the operator add its network to WEBHOOK_ALLOWED_NETWORKS',
+    }
+    const refusedByHttp = {
+      status: null,
+      error:
+        'the name leads to no address, or to one to which only https may go: use https, or let the operator add its network to WEBHOOK_ALLOWED_NETWORKS',
     }
     const leadsTo =
       (...addresses: string[]): Resolver =>
@@ -122,7 +128,7 @@ describe('a message', () => {
 
     test('that is public, by http', async () => {
       const url = receiver.url.replace('127.0.0.1', 'receiver.example')
-      expect(await send(url, { resolve: leadsTo('8.8.8.8') })).toEqual(refused)
+      expect(await send(url, { resolve: leadsTo('8.8.8.8') })).toEqual(refusedByHttp)
     })
 
     // The same with a name server, and the service's own look-up.
@@ -141,7 +147,7 @@ describe('a message', () => {
         [127, 0, 0, 2],
       ]) {
         addresses['receiver.example'].ipv4 = inside
-        expect(await send(url, { resolve })).toEqual(refused)
+        expect(await send(url, { resolve })).toEqual(refusedByHttp)
       }
       addresses['receiver.example'].ipv4 = [127, 0, 0, 1]
       expect(await send(url, { resolve })).toEqual({ status: 204, error: null })
@@ -157,7 +163,7 @@ describe('a message', () => {
         return [{ address: looks === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }]
       }
       expect((await send(`${url}/ok`, { resolve: changing })).error).toBeNull()
-      expect(await send(`${url}/ok`, { resolve: changing })).toEqual(refused)
+      expect(await send(`${url}/ok`, { resolve: changing })).toEqual(refusedByHttp)
       // One look-up for each attempt: the address that was checked is the one that is used.
       expect(looks).toBe(2)
       expect(await pathsSince(count)).toEqual(['/ok'])

@@ -47,4 +47,14 @@ describe('an address of a webhook', () => {
     // Nothing protects http on its way over the Internet.
     expect(findFault('http://8.8.8.8/', ['127.0.0.0/8'])).toBe('invalid_webhook')
   })
+
+  // Whoever has a receiver inside must learn what to ask for.
+  test.each([
+    ['http://risk.lender.example/', [], 'url must start with https://; for http, '],
+    ['http://8.8.8.8/', ['127.0.0.0/8'], 'url names an address to which only https may go: '],
+    ['https://10.0.0.1/', [], 'url names an address that is not public: '],
+  ])('%j is refused with the setting that allows it', (url, allowed, beginning) => {
+    const pattern = new RegExp(`^${beginning}.*let the operator add .* WEBHOOK_ALLOWED_NETWORKS$`)
+    expect(() => targetRules(allowed).checkUrl(url)).toThrow(pattern)
+  })
 })
