@@ -1,8 +1,10 @@
 import type { Static } from '@sinclair/typebox'
 import type { TokenResult } from '../../../schemas/auth.ts'
+import type { ErrorBody } from '../../../schemas/errors.ts'
 import type { CreatedKey } from '../../../schemas/keys.ts'
 import type { DeployResult } from '../../../schemas/models.ts'
 import type { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
+import { AppError } from '../../errors.ts'
 import type { DemoApplicant } from './sample.ts'
 
 /** Calls the service over HTTP, as a program of a user does. */
@@ -72,6 +74,10 @@ async function post<T>(url: string, token: string | null, body: object): Promise
     },
     body: JSON.stringify(body),
   })
+  if (response.status === 503) {
+    const { message } = (await response.json()) as Static<typeof ErrorBody>
+    throw new AppError('unavailable', message)
+  }
   if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
   // The schema of the service describes the response. The demo trusts it.
   return (await response.json()) as T

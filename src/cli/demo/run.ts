@@ -4,6 +4,8 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../../config.ts'
+import { AppError } from '../../errors.ts'
+import { firstFailure } from '../../platform/cause-chain.ts'
 import { type RunningServer, startFailureText, startServer } from '../../server.ts'
 import type { Services } from '../../services.ts'
 import { DemoClient } from './client.ts'
@@ -116,9 +118,16 @@ export async function runDemo({ isOnce }: { readonly isOnce: boolean }): Promise
   try {
     await demonstrate(isOnce)
   } catch (error) {
-    console.error(startFailureText(error))
+    console.error(demoFailureText(error))
     process.exit(1)
   }
+}
+
+/** Says why the demo ended, and what to do where it is known. */
+export function demoFailureText(thrown: unknown): string {
+  const error = firstFailure(thrown)
+  if (!(error instanceof AppError) || error.code !== 'unavailable') return startFailureText(thrown)
+  return `The demo ended: ${error.message}. Perhaps this computer is too busy: end other programs, then run the demo again.`
 }
 
 async function demonstrate(isOnce: boolean): Promise<void> {
