@@ -48,8 +48,8 @@ const MAIN_HEAP_MIB = 256
 const READ_BYTES_MAX = 8 * MIB
 
 /**
- * A process that reads and scores the file of one batch, chunk after chunk, with the lowest
- * priority. Whatever a file does to it, it ends alone: it has bounds for memory and time, no
+ * A process that reads and scores the file of one batch, chunk after chunk, behind requests.
+ * Whatever a file does to it, it ends alone: it has bounds for memory and time, no
  * connections, and no variables of the service. Bytes come from the service, and what it makes goes
  * back there.
  */
