@@ -47,6 +47,8 @@ export interface UserCaller {
   readonly role: Role
   /** The session of the access token; absent for a service account. */
   readonly sessionId?: string
+  /** SHA-256 of the token of a service account, hexadecimal; absent for a member. */
+  readonly tokenHash?: string
   /** Under which the request makes its change; absent without an `Idempotency-Key`. */
   readonly claim?: IdempotencyClaim
 }

@@ -31,7 +31,7 @@ const FIELDS = [
   ...['emergency', 'undone_change_request_ids', 'change_request_id', 'action', 'expires_at'],
 ]
 
-type AuditedChange = Omit<NewAuditRecord, 'claim' | 'consequences'>
+type AuditedChange = Omit<NewAuditRecord, 'claim' | 'credential' | 'consequences'>
 
 /**
  * The events of a change: its own, unless no webhook hears of such a change, and those of its

@@ -16,7 +16,12 @@ export interface NewAuditRecord {
   readonly consequences?: readonly Consequence[]
   /** The change is made only while this is in force; absent: in any case. */
   readonly claim?: IdempotencyClaim
+  /** The same for what its actor has signed in with. */
+  readonly credential?: Credential
 }
+
+/** A session, or the hash of the token of a service account. */
+export type Credential = { readonly sessionId: string } | { readonly tokenHash: string }
 
 /** Effect of a change of one object on another. */
 export interface Consequence {
@@ -107,6 +112,8 @@ export interface Actor {
   readonly userId: string
   readonly teamId: string
   readonly claim?: IdempotencyClaim
+  readonly sessionId?: string
+  readonly tokenHash?: string
 }
 
 /** Actor id of the operator, who uses the command line. */
@@ -134,6 +141,7 @@ interface Change {
 
 /** Describes a change by a user. The store writes the record in the transaction of the change. */
 export function auditRecord(actor: Actor, change: Change, epochMs: number): NewAuditRecord {
+  const { sessionId, tokenHash } = actor
   return {
     id: newId('aud_', epochMs),
     teamId: actor.teamId,
@@ -145,5 +153,7 @@ export function auditRecord(actor: Actor, change: Change, epochMs: number): NewA
     reason: change.reason ?? null,
     createdAt: new Date(epochMs),
     ...(actor.claim && { claim: actor.claim }),
+    ...(sessionId !== undefined && { credential: { sessionId } }),
+    ...(tokenHash !== undefined && { credential: { tokenHash } }),
   }
 }

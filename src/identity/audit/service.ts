@@ -7,7 +7,7 @@ import type { AuditLogStore } from './reader.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from './record.ts'
 
 /** A management change from the audit log. */
-export type AuditRecord = Omit<NewAuditRecord, 'teamId' | 'action' | 'claim'> & {
+export type AuditRecord = Omit<NewAuditRecord, 'teamId' | 'action' | 'claim' | 'credential'> & {
   readonly action: string
 }
 

@@ -6,6 +6,7 @@ import { auditLog } from '../../tables/audit.ts'
 import { idempotencyKeys } from '../../tables/idempotency.ts'
 import { insertEvent } from '../outbox/writer.ts'
 import { makeEvents } from './audited-event.ts'
+import { isInForce } from './credentials.ts'
 import { lockTeam } from './lock-team.ts'
 import type { NewAuditRecord } from './record.ts'
 import { noteForStream } from './stream.ts'
@@ -17,13 +18,18 @@ import { noteForStream } from './stream.ts'
  * It locks the team until the transaction ends, so that the log's positions follow the order of the
  * commits. Changes of existing rows lock the team earlier, before they read; pure inserts need not.
  *
- * @throws AppError `idempotency_in_progress` if another request has taken over the record's claim
+ * @throws AppError `idempotency_in_progress` if another request has taken over the record's claim;
+ *   `unauthorized` if the session or token of its actor has ended: a replica may remember it for a
+ *   minute, and what is made with it would last
  */
 export async function insertAuditRecord(
   tx: Transaction,
-  { claim, consequences = [], ...record }: NewAuditRecord,
+  { claim, credential, consequences = [], ...record }: NewAuditRecord,
 ): Promise<void> {
   await lockTeam(tx, record.teamId)
+  if (credential !== undefined && !(await isInForce(tx, credential, record.createdAt))) {
+    throw new AppError('unauthorized', 'the session or token has ended: sign in again')
+  }
   if (claim !== undefined) await noteChange(tx, claim)
   await tx.insert(auditLog).values(record)
   for (const event of makeEvents(record, consequences)) await insertEvent(tx, event)

@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
 import type { Database, Transaction } from '../../platform/db/client.ts'
@@ -6,6 +6,7 @@ import { DatabaseStore } from '../../platform/db/store.ts'
 import { withAdvisoryLock } from '../../platform/db/transactions.ts'
 import { refreshTokens, teams, users } from '../../tables/auth.ts'
 import { signOnSessions } from '../../tables/sign-on.ts'
+import { isSessionOpen } from '../audit/credentials.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
@@ -133,19 +134,8 @@ export class AuthStore extends DatabaseStore {
   }
 
   /** Tells whether a family has a token that is neither revoked nor expired. */
-  async isOpen(familyId: string, now: Date): Promise<boolean> {
-    const tokens = await this.db
-      .select({ familyId: refreshTokens.familyId })
-      .from(refreshTokens)
-      .where(
-        and(
-          eq(refreshTokens.familyId, familyId),
-          isNull(refreshTokens.revokedAt),
-          gt(refreshTokens.expiresAt, now),
-        ),
-      )
-      .limit(1)
-    return askedRow(tokens, (token) => token.familyId === familyId) !== null
+  isOpen(familyId: string, now: Date): Promise<boolean> {
+    return isSessionOpen(this.db, familyId, now)
   }
 
   /** Revokes all tokens of a user's family; with the audit record if any of them was in force. */

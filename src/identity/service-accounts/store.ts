@@ -68,7 +68,7 @@ export class ServiceAccountStore extends DatabaseStore {
     const { id: userId, teamId, role, expiresAt, previousUntil } = row
     const isPresent = row.tokenHash === tokenHash
     const endMs = isPresent ? Number.POSITIVE_INFINITY : (previousUntil?.getTime() ?? 0)
-    const caller = { kind: 'user', userId, teamId, role } as const
+    const caller = { kind: 'user', userId, teamId, role, tokenHash } as const
     return { caller, expiresAtMs: Math.min(expiresAt.getTime(), endMs) }
   }
 

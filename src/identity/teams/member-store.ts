@@ -49,10 +49,10 @@ export class MemberStore extends DatabaseStore {
       const before = await readState(tx, { userId, teamId }, memberId)
       const change = decide(before)
       if (change === null) return before
-      if (change.kind === 'add') {
-        if (!(await insertMember(tx, change.member))) return null
-      } else await alterMember(tx, memberId, change)
+      if (change.kind === 'add' && !(await insertMember(tx, change.member))) return null
+      // Before a removal: whoever removes themselves has no session after it.
       await insertAuditRecord(tx, change.audit)
+      if (change.kind !== 'add') await alterMember(tx, memberId, change)
       return before
     })
   }

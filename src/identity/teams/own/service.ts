@@ -83,12 +83,13 @@ export class OwnAccountService {
   async endSession(caller: UserCaller, sessionId: string): Promise<void> {
     const at = this.now()
     const change = { action: 'session.end', subject: sessionId } as const
-    const audit = auditRecord(caller, change, at.getTime())
+    const { userId, teamId } = caller
+    // It may be the session of this very request.
+    const audit = auditRecord({ userId, teamId }, change, at.getTime())
     const isEnded =
-      isId(sessionId, 'fam_') &&
-      (await this.options.store.endSession(caller.userId, sessionId, at, audit))
+      isId(sessionId, 'fam_') && (await this.options.store.endSession(userId, sessionId, at, audit))
     if (!isEnded) throw new AppError('session_not_found', 'you have no open session with this id')
-    this.options.onEnd(caller.userId)
+    this.options.onEnd(userId)
   }
 
   private now(): Date {
