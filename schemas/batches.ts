@@ -66,6 +66,10 @@ export const StartBatchRequest = Type.Object(
 export const UploadBatchQuery = Type.Object(
   {
     deployment: Type.String({ description: 'Slug of the deployment' }),
+    name: Type.Optional({
+      ...plainText({ charsMax: 255 }),
+      description: 'Name of the file, by which people know the batch again',
+    }),
     ...OPTIONS,
   },
   { additionalProperties: false },
@@ -81,6 +85,7 @@ export const BatchInput = Type.Object({
   format: BatchFormat,
   bytes: Type.Integer(),
   path: nullable(Type.String({ description: 'Null for an upload' })),
+  name: nullable(Type.String({ description: 'Of an upload, as its sender gave it' })),
 })
 
 export const BatchResults = Type.Object({
@@ -144,7 +149,9 @@ export const Batch = Type.Object({
         'Code of the error of a failed batch; of one that the service cancelled, `key_revoked` or `deployment_inactive`',
     }),
   ),
-  message: Type.Optional(Type.String({ description: 'Why the batch failed' })),
+  message: Type.Optional(
+    Type.String({ description: 'Why the batch failed, or what it waits for' }),
+  ),
 })
 
 export const BatchList = Type.Object({ batches: Type.Array(Batch), next_cursor: NextCursor })

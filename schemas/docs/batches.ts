@@ -10,7 +10,7 @@ const QUEUED = {
   environment: 'production',
   cache_version: 1,
   champion_model_id: EXAMPLE_IDS.champion,
-  input: { format: 'csv', bytes: 43, path: null },
+  input: { format: 'csv', bytes: 43, path: null, name: 'portfolio.csv' },
   results: { format: 'csv', parts: 0, bytes: 0, path: null },
   id_field: 'id',
   strict_mode: false,
@@ -69,7 +69,10 @@ export const BATCH_DOCS = {
     errors: ['deployment_not_found', 'invalid_file'],
     success: {
       description: 'The batch waits for its turn',
-      example: { ...QUEUED, input: { format: 'csv', bytes: 43, path: '2026-11/portfolio.csv' } },
+      example: {
+        ...QUEUED,
+        input: { format: 'csv', bytes: 43, path: '2026-11/portfolio.csv', name: null },
+      },
     },
   },
   'batches.upload': {

@@ -2581,7 +2581,7 @@ export interface components {
             finished_at: string | null;
             /** @description Code of the error of a failed batch; of one that the service cancelled, `key_revoked` or `deployment_inactive` */
             error?: string;
-            /** @description Why the batch failed */
+            /** @description Why the batch failed, or what it waits for */
             message?: string;
         };
         BatchCounts: {
@@ -2609,6 +2609,8 @@ export interface components {
             bytes: number;
             /** @description Null for an upload */
             path: string | null;
+            /** @description Of an upload, as its sender gave it */
+            name: string | null;
         };
         BatchList: {
             batches: components["schemas"]["Batch"][];
@@ -15522,7 +15524,8 @@ export interface operations {
                      *           "input": {
                      *             "format": "csv",
                      *             "bytes": 43,
-                     *             "path": null
+                     *             "path": null,
+                     *             "name": "portfolio.csv"
                      *           },
                      *           "results": {
                      *             "format": "csv",
@@ -15604,7 +15607,8 @@ export interface operations {
                      *       "input": {
                      *         "format": "csv",
                      *         "bytes": 43,
-                     *         "path": "2026-11/portfolio.csv"
+                     *         "path": "2026-11/portfolio.csv",
+                     *         "name": null
                      *       },
                      *       "results": {
                      *         "format": "csv",
@@ -15686,7 +15690,8 @@ export interface operations {
                      *       "input": {
                      *         "format": "csv",
                      *         "bytes": 43,
-                     *         "path": null
+                     *         "path": null,
+                     *         "name": "portfolio.csv"
                      *       },
                      *       "results": {
                      *         "format": "csv",
@@ -15763,7 +15768,8 @@ export interface operations {
                      *       "input": {
                      *         "format": "csv",
                      *         "bytes": 43,
-                     *         "path": null
+                     *         "path": null,
+                     *         "name": "portfolio.csv"
                      *       },
                      *       "results": {
                      *         "format": "csv",
@@ -15890,6 +15896,8 @@ export interface operations {
             query: {
                 /** @description Slug of the deployment */
                 deployment: string;
+                /** @description Name of the file, by which people know the batch again */
+                name?: string;
                 /** @description Form of a file. Where one is left out: of results, that of the file; of a file, that of the ending of its path */
                 results?: components["schemas"]["BatchFormat"];
                 /** @description Column or property with the reference of an applicant, for the results and the log; `id` when left out */
@@ -15932,7 +15940,8 @@ export interface operations {
                      *       "input": {
                      *         "format": "csv",
                      *         "bytes": 43,
-                     *         "path": null
+                     *         "path": null,
+                     *         "name": "portfolio.csv"
                      *       },
                      *       "results": {
                      *         "format": "csv",

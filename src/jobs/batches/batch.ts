@@ -28,6 +28,8 @@ export interface BatchOptions {
   readonly withContributions: boolean
   /** Draws the model of a live split; null: the id of the batch does. */
   readonly routingKey: string | null
+  /** Name of a sent file as its sender gave it; absent in batches of earlier versions. */
+  readonly fileName?: string | null
 }
 
 interface BatchInput {
@@ -73,8 +75,16 @@ export interface NewBatch {
   readonly createdAt: Date
 }
 
+/**
+ * Why no process scores a batch at present: each scores another one, none has taken it, or its last
+ * run lost the database or the store.
+ */
+export type BatchWait = 'batch' | 'process' | 'interruption'
+
 export interface Batch extends NewBatch {
   readonly status: JobStatus
+  /** Null while it is scored, and after its end. */
+  readonly waitsFor: BatchWait | null
   readonly progress: JobProgress
   readonly finishedAt: Date | null
   readonly failure: JobFailure | null

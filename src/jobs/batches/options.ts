@@ -22,6 +22,7 @@ export function makeOptions(format: BatchFormat, given: GivenOptions): BatchOpti
     strictMode: given.strict_mode ?? false,
     withContributions: given.include_contributions ?? false,
     routingKey: given.routing_key ?? null,
+    fileName: given.name ?? null,
   }
 }
 

@@ -1,7 +1,14 @@
-import type { Batch } from './batch.ts'
+import type { Batch, BatchWait } from './batch.ts'
+
+const WAITS: Readonly<Record<BatchWait, string>> = {
+  batch: 'it waits for another batch: a process scores one file at a time',
+  process:
+    'no process has taken it yet: without BATCH_STORE only the replica that received the file can',
+  interruption: 'it waits until the database and the store of the files answer again',
+}
 
 export function batchFields(batch: Batch) {
-  const { id, status, state, options, input, counts, progress, failure } = batch
+  const { id, status, waitsFor, state, options, input, counts, progress, failure } = batch
   const path = input.key.slice(batch.sender.teamId.length + 1)
   return {
     id,
@@ -14,6 +21,7 @@ export function batchFields(batch: Batch) {
       format: options.format,
       bytes: input.bytes,
       path: input.isUpload ? null : path,
+      name: options.fileName ?? null,
     },
     results: {
       format: options.results,
@@ -34,6 +42,7 @@ export function batchFields(batch: Batch) {
     created_by: batch.sender.by,
     created_at: batch.createdAt.toISOString(),
     finished_at: batch.finishedAt?.toISOString() ?? null,
+    ...(waitsFor !== null && { message: WAITS[waitsFor] }),
     ...(failure !== null && { error: failure.code, message: failure.message }),
   }
 }

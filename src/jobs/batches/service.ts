@@ -353,6 +353,7 @@ function newBatchAsShown(batch: NewBatch): Batch {
   return {
     ...batch,
     status: 'queued',
+    waitsFor: null,
     progress: { done: 0, total: 0 },
     finishedAt: null,
     failure: null,

@@ -24,6 +24,7 @@ import {
   type Batch,
   type BatchOptions,
   type BatchStep,
+  type BatchWait,
   type NewBatch,
   type UnknownColumns,
 } from './batch.ts'
@@ -58,6 +59,7 @@ interface BatchRow {
   readonly request_seed: string
   readonly created_ms: number
   readonly status: JobStatus
+  readonly waits_for: BatchWait | null
   readonly done: number
   readonly total: number
   readonly finished_ms: number | null
@@ -73,7 +75,14 @@ const COLUMNS = sql`b.id, b.team_id, b.created_by, b.state::text as state,
   array_to_json(b.result_sums)::text as result_sums,
   array_to_json(b.error_sums)::text as error_sums, b.result_bytes::float8 as result_bytes,
   b.unknown_columns::text as unknown_columns, b.request_id, b.request_seed,
-  ${epochMs(sql`b.created_at`)} as created_ms, j.status, j.progress_done::float8 as done,
+  ${epochMs(sql`b.created_at`)} as created_ms, j.status,
+  case
+    when j.finished_at is not null or j.runner is not null then null
+    when j.interruptions > 0 then 'interruption'
+    when exists (select 1 from jobs other where other.place = j.place and other.kind = j.kind
+      and other.status = 'running' and other.leased_until >= now()) then 'batch'
+    else 'process'
+  end as waits_for, j.progress_done::float8 as done,
   j.progress_total::float8 as total, ${epochMs(sql`j.finished_at`)} as finished_ms,
   j.failure::text as failure`
 
@@ -319,6 +328,7 @@ function readBatch(row: BatchRow): Batch {
     place: row.place,
     createdAt: new Date(row.created_ms),
     status: row.status,
+    waitsFor: row.waits_for,
     progress: { done: row.done, total: row.total },
     finishedAt: row.finished_ms === null ? null : new Date(row.finished_ms),
     failure: row.failure === null ? null : (parseStoredJson(row.failure) as JobFailure),

@@ -1,6 +1,7 @@
 import { parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DiskRoom } from '../../../../src/jobs/batches/disk-room.ts'
+import { BatchFiles } from '../../../../src/jobs/batches/files.ts'
 import { BatchCaller } from '../../../support/batches/batches.ts'
 import { lastBackend } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
@@ -54,6 +55,36 @@ describe.each([lastBackend])('on $name', (backend) => {
   test('an empty body is refused', async () => {
     const response = await caller.send(slug, '')
     expect([response.statusCode, response.json().error]).toEqual([400, 'invalid_request'])
+  })
+
+  // Else whoever has sent two files can't tell them apart, and takes the second one for stuck.
+  test('a batch that waits for another says so, and each has the name of its file', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { write } = BatchFiles.prototype
+    const writing = vi.spyOn(BatchFiles.prototype, 'write')
+    onTestFinished(() => writing.mockRestore())
+    writing.mockImplementation(async function (this: BatchFiles, ...part) {
+      await gate.promise
+      return write.apply(this, part)
+    })
+    const send = async (name: string) =>
+      (await caller.send(slug, 'id,income\nA-1,1\n', { query: `&name=${name}` })).json()
+    const first = await send('north.csv')
+    expect(first).toMatchObject({ status: 'queued', input: { name: 'north.csv', path: null } })
+    await expect.poll(async () => (await caller.get(first.id)).status).toBe('running')
+    expect(await caller.get(first.id)).not.toHaveProperty('message')
+    const { id } = await send('south.csv')
+    const waiting = { status: 'queued', input: { name: 'south.csv' } }
+    expect(await caller.get(id)).toMatchObject({
+      ...waiting,
+      message: 'it waits for another batch: a process scores one file at a time',
+    })
+    gate.resolve()
+    for (const one of [first.id, id]) {
+      const end = await caller.end(one)
+      expect(end.status).toBe('done')
+      expect(end).not.toHaveProperty('message')
+    }
   })
 
   // Whoever is on duty is woken by what fails, and can do nothing for a team that is full.

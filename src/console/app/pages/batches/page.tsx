@@ -79,7 +79,7 @@ function makeColumns(byId: ReturnType<typeof useDeploymentById>, maySend: boolea
       head: 'File',
       cell: ({ id, input }) => (
         <TwoLines below={<code>{id}</code>}>
-          <bdi>{input.path ?? `Upload of ${sizeText(input.bytes)}`}</bdi>
+          <bdi>{input.path ?? input.name ?? `Upload of ${sizeText(input.bytes)}`}</bdi>
         </TwoLines>
       ),
       text: ({ id }) => id,

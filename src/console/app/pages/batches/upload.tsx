@@ -28,6 +28,7 @@ export function UploadPanel() {
     const ending = file.name.slice(file.name.lastIndexOf('.') + 1).toLowerCase()
     const query = new URLSearchParams({
       deployment: fields.deployment,
+      name: file.name,
       results: fields.results,
       ...(fields.id_field !== '' && { id_field: fields.id_field }),
       ...(hasPoints && { include_contributions: 'true' }),
