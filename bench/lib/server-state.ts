@@ -1,3 +1,6 @@
+import type { Worker } from 'node:cluster'
+import { once } from 'node:events'
+
 /** What a measured process says of itself when it is asked, by any message. */
 export interface ServerState {
   readonly url: string
@@ -24,4 +27,30 @@ export function serveState(url: string, counted: () => Counted = () => NOTHING_C
   process.on('message', () => process.send?.(state()))
   process.on('disconnect', () => process.exit(0))
   process.send?.(state())
+}
+
+/** As `serveState`, for workers of this process, which serve theirs to it: their sums. */
+export async function serveStates(workers: readonly Worker[]): Promise<void> {
+  const read = async (ask: boolean) => {
+    const states = workers.map(async (worker) => {
+      const answered = once(worker, 'message')
+      if (ask) worker.send('state')
+      const [state] = await answered
+      return state as ServerState
+    })
+    process.send?.((await Promise.all(states)).reduce(addStates))
+  }
+  process.on('message', () => void read(true))
+  process.on('disconnect', () => process.exit(0))
+  await read(false)
+}
+
+function addStates(one: ServerState, other: ServerState): ServerState {
+  return {
+    url: one.url,
+    cpuMs: one.cpuMs + other.cpuMs,
+    rssBytes: one.rssBytes + other.rssBytes,
+    decidedDegraded: one.decidedDegraded + other.decidedDegraded,
+    spooledRecords: one.spooledRecords + other.spooledRecords,
+  }
 }

@@ -4,7 +4,7 @@
  * of score.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
+import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { exportSpec } from '../../src/cards/export/service.ts'
 import { sampleApplicants, sampleSpec } from '../../test/support/cards/cards.ts'
@@ -23,6 +23,9 @@ import { prepareScoreBench, type ScoreBench } from '../lib/score-bench.ts'
 const CONNECTIONS = 64
 const BATCH_CONNECTIONS = 4
 const SERVICE_OFF = { SCORE_LOG_OFF: '1', QUOTA_OFF: '1' }
+/** One for each core: other servers have a thread for each. */
+const WORKERS = availableParallelism()
+const ALL_CORES = { SCORE_WORKERS: `${WORKERS}` }
 
 /** Raw rounds, table by table. */
 const raw: Series[] = []
@@ -79,6 +82,17 @@ async function playHttp(
   const entries = [
     readEntry(bench.service('Scoreline, everything on', requests)),
     readEntry(bench.service('Scoreline, without log and quota', requests, SERVICE_OFF)),
+    ...(WORKERS > 1
+      ? [
+          readEntry(bench.service(`Scoreline, ${WORKERS} workers`, requests, ALL_CORES)),
+          readEntry(
+            bench.service(`Scoreline, ${WORKERS} workers, without log and quota`, requests, {
+              ...SERVICE_OFF,
+              ...ALL_CORES,
+            }),
+          ),
+        ]
+      : []),
     ...peers
       .filter(({ serves }) => serves)
       .map((peer) => readEntry(peerContestant(peer, files, `/${kind}`, requests), peer.isBare)),
