@@ -40,6 +40,8 @@ const NO_BODY = sql.raw(
 export const STORE_DEADLINE_MS = 5_000
 /** Keys of a statement. */
 const GROUP_MAX = 128
+/** The server writes the commits of several statements to its disk at once. */
+const GROUPS_AT_ONCE = 2
 /** Bytes of the answers of a statement that keeps several. */
 const GROUP_BYTES_MAX = 512 * 1024
 /** A longer answer is kept and read by itself: no other request waits for it. */
@@ -57,12 +59,14 @@ export class IdempotencyStore extends DatabaseStore {
     run: (claims: readonly NewClaim[]) => this.claimAll(claims),
     weightMax: GROUP_MAX,
     deadlineMs: STORE_DEADLINE_MS,
+    groupsAtOnce: GROUPS_AT_ONCE,
   })
   private readonly answers = new CallGroups({
     run: (answers: readonly SealedAnswer[]) => this.keepAll(answers),
     weigh: ({ answer }) => answer.length + GROUP_BYTES_MAX / GROUP_MAX,
     weightMax: GROUP_BYTES_MAX,
     deadlineMs: STORE_DEADLINE_MS,
+    groupsAtOnce: GROUPS_AT_ONCE,
   })
   private readonly releases = new CallGroups({
     run: (claims: readonly HashClaim[]) => this.releaseAll(claims),

@@ -12,6 +12,8 @@ interface CallGroupsOptions<Item, Result> {
    * for its group is not made: its caller has given up.
    */
   readonly deadlineMs: number
+  /** Statements that are under way at a time; by default one. */
+  readonly groupsAtOnce?: number
 }
 
 interface Call<Item, Result> {
@@ -22,15 +24,16 @@ interface Call<Item, Result> {
 }
 
 /**
- * Joins the calls that come while a statement is under way into the next statement: the more calls
- * there are, the less each of them costs. One that comes alone waits for no other.
+ * Joins the calls that come while `groupsAtOnce` statements are under way into the next statement:
+ * the more calls there are, the less each of them costs. One that comes alone waits for no other.
  *
  * A statement that fails fails all its calls.
  */
 export class CallGroups<Item, Result> {
   private readonly options: CallGroupsOptions<Item, Result>
   private waiting: Call<Item, Result>[] = []
-  private isRunning = false
+  private running = 0
+  private isStarting = false
 
   constructor(options: CallGroupsOptions<Item, Result>) {
     this.options = options
@@ -39,20 +42,30 @@ export class CallGroups<Item, Result> {
   call(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, sinceMs: performance.now(), resolve, reject })
-      if (this.isRunning) return
-      this.isRunning = true
-      // Calls of the same turn of the event loop go together.
-      setImmediate(() => void this.runAll())
+      this.start()
+    })
+  }
+
+  /** Calls of the same turn of the event loop go together. */
+  private start(): void {
+    if (this.isStarting || this.running >= (this.options.groupsAtOnce ?? 1)) return
+    this.isStarting = true
+    setImmediate(() => {
+      this.isStarting = false
+      void this.runAll()
     })
   }
 
   private async runAll(): Promise<void> {
+    this.running++
     for (;;) {
       this.dropOverdue()
       if (this.waiting.length === 0) break
-      await this.runGroup(this.takeGroup())
+      const group = this.takeGroup()
+      if (this.waiting.length > 0) this.start()
+      await this.runGroup(group)
     }
-    this.isRunning = false
+    this.running--
   }
 
   private dropOverdue(): void {

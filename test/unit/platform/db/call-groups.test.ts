@@ -9,7 +9,9 @@ interface Running {
   readonly fail: (error: Error) => void
 }
 
-function openGroups(options: { weightMax?: number; deadlineMs?: number } = {}) {
+function openGroups(
+  options: { weightMax?: number; deadlineMs?: number; groupsAtOnce?: number } = {},
+) {
   const running: Running[] = []
   const groups = new CallGroups<string, string>({
     run: (items) =>
@@ -71,6 +73,26 @@ describe('calls in groups', () => {
     await nextTurn()
     running[2]?.end()
     expect(await last).toBe('d done')
+  })
+
+  test('no more statements are under way than may be at once, and none is idle meanwhile', async () => {
+    const { groups, running } = openGroups({ weightMax: 1, groupsAtOnce: 2 })
+    const calls = ['a', 'b', 'c', 'd'].map((item) => groups.call(item))
+    await nextTurn()
+    await nextTurn()
+    expect(running.map(({ items }) => items)).toEqual([['a'], ['b']])
+    running[1]?.end()
+    await nextTurn()
+    expect(running.map(({ items }) => items)).toEqual([['a'], ['b'], ['c']])
+    running[2]?.end()
+    await nextTurn()
+    running[3]?.end()
+    running[0]?.end()
+    expect(await Promise.all(calls)).toEqual(['a done', 'b done', 'c done', 'd done'])
+    const next = groups.call('e')
+    await nextTurn()
+    running[4]?.end()
+    expect(await next).toBe('e done')
   })
 
   // A driver waits forever on a connection whose other end is gone.
