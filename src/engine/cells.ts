@@ -5,8 +5,7 @@ import {
   SLOT_MISSING,
 } from './compile.ts'
 import { EngineError } from './errors.ts'
-import { findGradeIndex } from './grades.ts'
-import { probabilityOfDefault } from './scaling.ts'
+import { findGradeIndex, probabilityOfDefault } from './scaling.ts'
 import { isUnmatched, type Outcome, readOutcomeAtOffset } from './score.ts'
 
 /**

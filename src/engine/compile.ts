@@ -1,9 +1,13 @@
-import { type CategoryTable, compileCategoryTable } from './category-table.ts'
+import {
+  type CategoryTable,
+  compileCategoryTable,
+  type IntervalPlace,
+  IntervalTableBuilder,
+  type IntervalTables,
+} from './bin-tables.ts'
 import { EngineError } from './errors.ts'
-import { compileGrades, type GradeTable } from './grades.ts'
 import { type Interval, parseInterval } from './interval.ts'
-import { type IntervalPlace, IntervalTableBuilder, type IntervalTables } from './interval-table.ts'
-import { computeScale, type Scale } from './scaling.ts'
+import { compileGrades, computeScale, type GradeTable, type Scale } from './scaling.ts'
 import {
   CATEGORY_DELIMITER,
   DEFAULT_SPEC_VERSION,

@@ -1,7 +1,7 @@
 import { type CompiledModel, isMissingBin } from './compile.ts'
-import { findGradeIndex } from './grades.ts'
 import { nextDown } from './interval.ts'
 import { findDirection } from './reasons.ts'
+import { findGradeIndex } from './scaling.ts'
 import type { ScorecardSpec } from './spec.ts'
 
 export interface BinChange {

@@ -1,4 +1,4 @@
-import { findCategorySlot } from './category-table.ts'
+import { findCategorySlot, findInterval } from './bin-tables.ts'
 import {
   type CompiledFeature,
   type CompiledModel,
@@ -7,9 +7,7 @@ import {
   SLOT_NOT_A_NUMBER,
   SLOT_UNSEEN_CATEGORY,
 } from './compile.ts'
-import { findGradeIndex } from './grades.ts'
-import { findInterval } from './interval-table.ts'
-import { probabilityOfDefault } from './scaling.ts'
+import { findGradeIndex, probabilityOfDefault } from './scaling.ts'
 
 /**
  * Result of looking up one feature. `unseen_category`: a value that equals no category; `no_bin`: a

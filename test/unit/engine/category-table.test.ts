@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { compileCategoryTable, findCategorySlot } from '../../../src/engine/category-table.ts'
+import { compileCategoryTable, findCategorySlot } from '../../../src/engine/bin-tables.ts'
 import { checkSpec, compileModel, ModelScore, scoreApplicant } from '../../../src/engine/index.ts'
 
 const NONE = -7

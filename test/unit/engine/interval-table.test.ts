@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { findInterval, IntervalTableBuilder } from '../../../src/engine/bin-tables.ts'
 import { type Interval, nextDown, nextUp } from '../../../src/engine/interval.ts'
-import { findInterval, IntervalTableBuilder } from '../../../src/engine/interval-table.ts'
 
 const EXTREMES = [0, -0, Number.MIN_VALUE, Number.MAX_VALUE, -Number.MAX_VALUE, 1e-300, 1e300]
 
