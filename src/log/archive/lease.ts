@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
 import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import { randomBase62 } from '../../platform/ids/base62.ts'
+import { randomBase62 } from '../../platform/ids.ts'
 
 /** Time for which a process that died keeps others from the archive. */
 const LEASE_SECONDS = 60

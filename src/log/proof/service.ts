@@ -1,7 +1,7 @@
 import pLimit from 'p-limit'
 import { AppError } from '../../errors.ts'
 import type { Caller } from '../../http/access/caller.ts'
-import { timeOfId } from '../../platform/ids/ids.ts'
+import { timeOfId } from '../../platform/ids.ts'
 import type { BlockReader } from '../blocks/block-store.ts'
 import type { ScoreReadingService } from '../reading/service.ts'
 import type { ModelSource } from '../record/model-source.ts'

@@ -1,4 +1,4 @@
-import { isId, timeOfId } from '../../platform/ids/ids.ts'
+import { isId, timeOfId } from '../../platform/ids.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { type LostBlock, lostBlockError } from '../archive/archived-blocks.ts'
 import type { OpenBlock } from '../blocks/block-decoder.ts'

@@ -1,6 +1,5 @@
 import { AppError } from '../../errors.ts'
-import { fromBase62, toBase62 } from '../../platform/ids/base62.ts'
-import { isId } from '../../platform/ids/ids.ts'
+import { fromBase62, isId, toBase62 } from '../../platform/ids.ts'
 import type { LogPosition } from './log-query.ts'
 
 /** A record in the list of scores, which is newest first. */

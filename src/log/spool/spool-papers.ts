@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
-import { randomBase62 } from '../../platform/ids/base62.ts'
+import { randomBase62 } from '../../platform/ids.ts'
 
 /** End of the drained records. */
 export interface Cursor {

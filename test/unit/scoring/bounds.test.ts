@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PreparedHead } from '../../../src/log/record/prepared-head.ts'
-import { RECORD_BYTES_MAX, RecordBytes } from '../../../src/log/record/record-bytes.ts'
+import { RecordBytes } from '../../../src/log/record/record-writer.ts'
+import { PAYLOAD_BYTES_MAX } from '../../../src/log/spool/frames.ts'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { MemoryScoreLog } from '../../support/score-log/memory-score-log.ts'
 import { loggedModel, logRequest } from '../../support/score-log/score-records.ts'
@@ -26,9 +27,9 @@ test('a batch whose record would exceed 32 MiB is refused, and told how many rec
   const fitting = Number(/at most (\d+) records/.exec(message)?.[1])
   expect(await served.scoreBatch(copies(fitting, {}))).toMatchObject({ total: fitting })
   const logged = served.log.records[0]?.payload.length ?? 0
-  expect(logged).toBeLessThanOrEqual(RECORD_BYTES_MAX)
+  expect(logged).toBeLessThanOrEqual(PAYLOAD_BYTES_MAX)
   // A bound must not refuse what would fit: most of it is used.
-  expect(logged).toBeGreaterThan(RECORD_BYTES_MAX / 2)
+  expect(logged).toBeGreaterThan(PAYLOAD_BYTES_MAX / 2)
 })
 
 test('a large card without challengers takes a whole batch, with ids of any usual length', async () => {
