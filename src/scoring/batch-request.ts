@@ -3,9 +3,9 @@ import type { ScoreBatchRequest, ScorecardBatchRequest } from '../../schemas/sco
 import type { Applicant } from '../engine/index.ts'
 import { REPEATED_NAMES } from '../platform/json.ts'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
+import { readRepeatedNames } from './input-faults.ts'
 import { reasonsWanted } from './reason-texts.ts'
 import type { BatchRequest } from './requests.ts'
-import { readRepeatedNames } from './warnings.ts'
 
 export interface BatchCall<Body> {
   readonly requestId: string

@@ -1,8 +1,11 @@
 import { type Applicant, scoreApplicant } from '../engine/index.ts'
+import type { ResultsWriter } from '../log/index.ts'
+import { BUCKETS, bucketsIn, findBucket } from '../registry/deployments/buckets.ts'
 import type { ChallengerFailures } from './challenger-failures.ts'
-import type { ApplicantPosition, InputViolations } from './input-violations.ts'
+import type { ApplicantPosition, InputViolations } from './input-faults.ts'
+import { countWarnings, isIgnoredId, type WarningForm } from './input-faults.ts'
 import { scoreText } from './response.ts'
-import type { ServingChallenger, ServingDeployment } from './serving.ts'
+import type { ServingChallenger, ServingDeployment, ServingModel } from './serving.ts'
 
 /** An applicant that every model has scored. Each model's `ModelScore` holds its result. */
 export interface Evaluation {
@@ -120,4 +123,83 @@ function missingFeatures({ serving, ownFeatures }: ServingChallenger): readonly 
   return ownFeatures
     .filter((feature) => modelScore.readOutcome(feature) === 'missing')
     .map((feature) => modelScore.model.featureNames[feature] ?? '')
+}
+
+/**
+ * Writes the result of each model for an applicant into the score log, from each `ModelScore`.
+ *
+ * @param id the applicant's record id; null unless it is a text or a finite number
+ */
+export function logResults(
+  log: ResultsWriter,
+  { deployment, applicant, failed }: Evaluation,
+  id: unknown,
+  form: WarningForm,
+): void {
+  const { champion, challengers } = deployment
+  const ignoredIds = isIgnoredId(id) ? 1 : 0
+  log.openRow(id)
+  log.result(
+    champion.modelScore,
+    champion.logParts,
+    ignoredIds + countWarnings(champion.modelScore, applicant, form),
+  )
+  for (let position = 0; position < challengers.length; position++) {
+    const serving = challengers[position]?.serving ?? null
+    if (serving === null || failed?.has(position)) log.noResult()
+    else
+      log.result(
+        serving.modelScore,
+        serving.logParts,
+        ignoredIds + countWarnings(serving.modelScore, applicant, form),
+      )
+  }
+  log.closeRow()
+}
+
+/** The position of the champion in a table of assignments; challengers have theirs from 0. */
+export const CHAMPION = -1
+
+/** The position of the model for each bucket of a live split. */
+export function assignmentTable(
+  challengers: readonly { readonly bucketRanges: readonly number[] }[],
+): Int16Array {
+  const table = new Int16Array(BUCKETS).fill(CHAMPION)
+  for (const [position, { bucketRanges }] of challengers.entries()) {
+    for (const bucket of bucketsIn(bucketRanges)) table[bucket] = position
+  }
+  return table
+}
+
+/** The outcome of a live split for one subject. */
+interface Assignment {
+  /** 0 to 9,999; null without a live split. */
+  readonly bucket: number | null
+  /** Position of the challenger, or `CHAMPION`. */
+  readonly position: number
+}
+
+const CHAMPION_ANSWERS: Assignment = { bucket: null, position: CHAMPION }
+
+/**
+ * Chooses the model that answers a request: by the subject's bucket in a live split, else the
+ * champion.
+ *
+ * @param subject the routing key of the request, or its id
+ */
+export function assignModel(
+  { state, assignments }: ServingDeployment,
+  subject: string,
+): Assignment {
+  if (assignments === null) return CHAMPION_ANSWERS
+  const bucket = findBucket(state.deploymentId, subject)
+  return { bucket, position: assignments[bucket] ?? CHAMPION }
+}
+
+/** The model at a position; the champion stands in for a challenger that is not ready. */
+export function modelAt(
+  { champion, challengers }: ServingDeployment,
+  position: number,
+): ServingModel {
+  return challengers[position]?.serving ?? champion
 }

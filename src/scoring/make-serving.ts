@@ -9,7 +9,7 @@ import {
 import { ModelParts, PreparedHead, RecordBytes } from '../log/index.ts'
 import { storedJsonSteps } from '../platform/json.ts'
 import { runInTurns } from '../platform/turn-taker.ts'
-import { assignmentTable } from './assign-model.ts'
+import { assignmentTable } from './evaluate-models.ts'
 import type { ReasonBaseline } from './reason-baseline.ts'
 import { ReasonTexts } from './reason-texts.ts'
 import { ResponseParts } from './response.ts'

@@ -1,14 +1,14 @@
 import type { Applicant, CompiledModel, ModelScore, Steps } from '../engine/index.ts'
 import { PreparedFragments } from '../platform/bytes/prepared-fragments.ts'
 import { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
-import { PREPARED_SLOTS_MAX, type ReasonsWanted, type ReasonTexts } from './reason-texts.ts'
 import {
   IGNORED_ID,
   isIgnoredId,
   isWithoutWarnings,
   listWarnings,
   type WarningForm,
-} from './warnings.ts'
+} from './input-faults.ts'
+import { PREPARED_SLOTS_MAX, type ReasonsWanted, type ReasonTexts } from './reason-texts.ts'
 
 /**
  * Writes scoring results as JSON text.

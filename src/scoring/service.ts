@@ -4,11 +4,17 @@ import type { OnOutcome, ResponseFacts, ResultsWriter, Scored, ScoreLog } from '
 import { Utf8Writer } from '../platform/bytes/utf8-writer.ts'
 import type { Clock } from '../platform/clock.ts'
 import { Histogram } from '../platform/metrics/histogram.ts'
-import { assignModel, CHAMPION, modelAt } from './assign-model.ts'
 import type { ChallengerFailures } from './challenger-failures.ts'
-import { scoreOnAllModels, shadowScores, validateAgainstAll } from './evaluate-models.ts'
-import { InputViolations } from './input-violations.ts'
-import { logResults } from './log-entry.ts'
+import {
+  assignModel,
+  CHAMPION,
+  logResults,
+  modelAt,
+  scoreOnAllModels,
+  shadowScores,
+  validateAgainstAll,
+} from './evaluate-models.ts'
+import { InputViolations } from './input-faults.ts'
 import type { ServingCache } from './model-cache.ts'
 import type { ReasonsWanted } from './reason-texts.ts'
 import type { BatchRequest, ScoreRequest, SingleRequest } from './requests.ts'

@@ -1,21 +1,22 @@
 import type { Clock } from '../platform/clock.ts'
 import type { ReadSpec } from './applicant-schema.ts'
-import { assignModel, CHAMPION, modelAt } from './assign-model.ts'
 import type { ChallengerFailures } from './challenger-failures.ts'
 import {
+  assignModel,
+  CHAMPION,
   type Evaluation,
+  modelAt,
   scoreOnAllModels,
   shadowScores,
   validateAgainstAll,
 } from './evaluate-models.ts'
-import { InputViolations } from './input-violations.ts'
+import { InputViolations, listWarnings } from './input-faults.ts'
 import type { ServingCache } from './model-cache.ts'
 import type { SingleRequest } from './requests.ts'
 import { requireReasons } from './require-reasons.ts'
 import { scoreText } from './response.ts'
 import { makeFrame, type ScoringCaller, singleReasons, visibleTo } from './service.ts'
 import type { ServingDeployment, ServingModel } from './serving.ts'
-import { listWarnings } from './warnings.ts'
 
 export interface ApplicantRouteOptions {
   readonly trials: TrialService

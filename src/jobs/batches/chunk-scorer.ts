@@ -2,18 +2,19 @@ import { isUnmatched, type ModelScore, WrittenCategories } from '../../engine/in
 import { AppError, type ErrorCode } from '../../errors.ts'
 import { FRAME_HEADER_BYTES, RecordWriter } from '../../log/index.ts'
 import { Utf8Writer } from '../../platform/bytes/utf8-writer.ts'
-import { assignModel, CHAMPION, modelAt } from '../../scoring/assign-model.ts'
 import type { ChallengerFailures } from '../../scoring/challenger-failures.ts'
 import {
+  assignModel,
+  CHAMPION,
   type Evaluation,
+  logResults,
+  modelAt,
   scoreOnAllModels,
   shadowScores,
   validateAgainstAll,
 } from '../../scoring/evaluate-models.ts'
-import { InputViolations } from '../../scoring/input-violations.ts'
-import { logResults } from '../../scoring/log-entry.ts'
+import { InputViolations, isWithoutWarnings } from '../../scoring/input-faults.ts'
 import type { ServingDeployment } from '../../scoring/serving.ts'
-import { isWithoutWarnings } from '../../scoring/warnings.ts'
 import type { BatchOptions } from './batch.ts'
 import type { FileRecord, ReadFeatures, Records } from './input/record.ts'
 import { newResultWriter } from './results/new-writer.ts'
