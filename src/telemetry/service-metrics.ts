@@ -1,6 +1,6 @@
 import type { IdempotencyService } from '../http/idempotency/service.ts'
 import type { LoadShedder } from '../http/overload/load-shedder.ts'
-import type { RequestMetrics } from '../http/request-metrics.ts'
+import type { RequestMetrics } from '../http/request-observer.ts'
 import type { OpenBatches } from '../jobs/batches/open.ts'
 import type { OpenJobs } from '../jobs/open.ts'
 import type { OpenWebhooks } from '../jobs/webhooks/open.ts'

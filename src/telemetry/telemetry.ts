@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { LoadShedder } from '../http/overload/load-shedder.ts'
 import { Readiness } from '../http/readiness.ts'
-import { RequestMetrics } from '../http/request-metrics.ts'
+import { RequestMetrics } from '../http/request-observer.ts'
 import type { Clock } from '../platform/clock.ts'
 import { EventLoopWatch, threadClock } from '../platform/event-loop.ts'
 import { addProcessMetrics, addThreadMetrics, GarbagePauses } from '../platform/metrics/process.ts'
