@@ -44,9 +44,8 @@ import { logErasureRoutes, logExportRoutes, proofRoutes, readingRoutes } from '.
 import { outcomeImportRoutes } from './outcomes/import-routes.ts'
 import { outcomeRoutes } from './outcomes/routes.ts'
 import { systemClock } from './platform/clock.ts'
-import { newId } from './platform/ids/ids.ts'
+import { newId } from './platform/ids.ts'
 import { LogThrottle } from './platform/log-throttle.ts'
-import { CallerQuota } from './rate-limit/caller-quota.ts'
 import { LookUpGate } from './rate-limit/look-up-gate.ts'
 import { addressCounter, quotaPlugin } from './rate-limit/plugin.ts'
 import { deploymentRoutes } from './registry/deployments/routes.ts'
@@ -65,7 +64,7 @@ import { applicantRoutes } from './scoring/applicant-routes.ts'
 import { findFallback } from './scoring/fast-path/fallback.ts'
 import { FastPath } from './scoring/fast-path/fast-path.ts'
 import { resumePlugin } from './scoring/fast-path/resume.ts'
-import { readScoresFrom } from './scoring/fast-path/score-connections.ts'
+import { readScoresFrom } from './scoring/fast-path/score-connection.ts'
 import { scoringRoutes } from './scoring/routes.ts'
 import type { Services } from './services.ts'
 
@@ -238,15 +237,15 @@ function installFastPath(
   services: Services,
   { observer, quotaPerMinute, bodyLimitBytes }: FastPathSettings,
 ): void {
-  const { limiter, telemetry } = services
+  const { telemetry } = services
   const fastPath = new FastPath({
     ...services,
     observer,
     shedder: telemetry.shedder,
     tracer: telemetry.tracer,
-    quota: new CallerQuota(limiter, quotaPerMinute),
+    quotaPerMinute,
     bodyBytesMax: Math.min(SMALL_BODY_BYTES, bodyLimitBytes),
-    isClosing: () => app.isClosing(),
+    closing: app.closing,
     fastify: (request, response) => app.routing(request, response),
   })
   app.server.removeAllListeners('request').on('request', fastPath.listen)

@@ -7,9 +7,13 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Ends the listener without breaking a connection that is in use. */
     closeGently(): Promise<void>
-    /** Tells whether `closeGently` was called. */
-    isClosing(): boolean
+    readonly closing: Closing
   }
+}
+
+/** Whether `closeGently` was called. */
+export interface Closing {
+  readonly hasBegun: boolean
 }
 
 /** For so long, answers on busy connections say that the connection ends. */
@@ -26,17 +30,17 @@ const IDLE_SWEEP_MS = 50
  */
 export const shutdownPlugin = fastifyPlugin<{ readonly readiness: Readiness }>(
   async (app, { readiness }) => {
-    let isClosing = false
-    readiness.add('process', () => (isClosing ? 'closing' : null))
+    const closing = { hasBegun: false }
+    readiness.add('process', () => (closing.hasBegun ? 'closing' : null))
 
     app.addHook('onRequest', (_request, reply, done) => {
-      if (isClosing) reply.header('connection', 'close')
+      if (closing.hasBegun) reply.header('connection', 'close')
       done()
     })
 
-    app.decorate('isClosing', () => isClosing)
+    app.decorate('closing', closing)
     app.decorate('closeGently', async function closeGently(this: FastifyInstance) {
-      isClosing = true
+      closing.hasBegun = true
       if ((await connectionCount(this)) > 0) await setTimeout(CLOSE_GRACE_MS)
       const sweep = setInterval(() => this.server.closeIdleConnections(), IDLE_SWEEP_MS)
       const deadline = new AbortController()

@@ -39,7 +39,10 @@ export function validatorCompiler(): FastifySchemaCompiler<FastifySchema> {
   }
 }
 
-function compileRoute(route: Parameters<FastifySchemaCompiler<FastifySchema>>[0]): Validator {
+/** Compiles the schema of a route, once in a process. */
+export function compileRoute(
+  route: Parameters<FastifySchemaCompiler<FastifySchema>>[0],
+): Validator {
   const compiled = COMPILED.get(route.schema) ?? BUILD(route)
   COMPILED.set(route.schema, compiled)
   return compiled

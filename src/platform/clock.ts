@@ -7,6 +7,6 @@ export interface Clock {
 }
 
 export const systemClock: Clock = {
-  epochMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  epochMs: Date.now,
+  monotonicMs: performance.now.bind(performance),
 }

@@ -12,6 +12,12 @@ export const ADDRESS_PREFIX = 'ip:'
  */
 export type OnDecision = (remaining: number, retryAfterMs: number) => void
 
+/** A decision that was received, see `OnDecision`. */
+export interface QuotaDecision {
+  readonly remaining: number
+  readonly retryAfterMs: number
+}
+
 /**
  * Decides which requests are within their subject's quota.
  *

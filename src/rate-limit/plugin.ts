@@ -1,8 +1,7 @@
 import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import fastifyPlugin from 'fastify-plugin'
 import type { AddressCounter } from '../http/malformed.ts'
-import { CallerQuota, type QuotaDecision, quotaHeaders } from './caller-quota.ts'
-import { type Limiter, WINDOW_MS } from './limiter.ts'
+import { type Limiter, type QuotaDecision, WINDOW_MS } from './limiter.ts'
 import { rateLimited } from './rate-limited.ts'
 import { makeAddressSubject } from './subject.ts'
 
@@ -21,7 +20,8 @@ interface QuotaOptions {
 
 /**
  * Counts each request against the quota of its subject, before its body is read: the key or user
- * that the plugin `auth` has proven, else the client's address.
+ * that the plugin `auth` has proven, else the client's address. A key has a quota of its own or the
+ * default; a user and an address have the default.
  *
  * Requests without a proven caller go through the handler of @fastify/rate-limit. Requests of a
  * proven caller use the same limiter without that handler: its async function, two promises and
@@ -44,7 +44,6 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
     })
     app.decorateRequest('quotaDecision', null)
     const limitAddress = app.rateLimit()
-    const callerQuota = new CallerQuota(limiter, quotaPerMinute)
 
     app.addHook('onRoute', ({ config, url }) => {
       if (typeof config?.rateLimit === 'object') {
@@ -58,9 +57,11 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
       else if (caller === null) {
         limitAddress.call(app, request, reply).then(() => done(), done)
       } else {
+        const isKey = caller.kind === 'key'
+        const quota = (isKey ? caller.rateLimitPerMinute : null) ?? quotaPerMinute
         const onDecision = (remaining: number, retryAfterMs: number) => {
           span?.endStep('quota')
-          reply.headers(quotaHeaders(callerQuota.findQuota(caller), remaining))
+          reply.headers(quotaHeaders(quota, remaining))
           if (retryAfterMs === 0) done()
           else done(rateLimited(retryAfterMs))
         }
@@ -68,13 +69,18 @@ export const quotaPlugin = fastifyPlugin<QuotaOptions>(
         if (decision !== null) onDecision(decision.remaining, decision.retryAfterMs)
         else {
           span?.beginStep('quota')
-          callerQuota.decide(caller, onDecision)
+          limiter.decide(isKey ? caller.keyId : caller.userId, quota, onDecision)
         }
       }
     })
   },
   { name: 'quota', dependencies: ['auth'], fastify: '5.x' },
 )
+
+/** The headers by which clients pace themselves. */
+export function quotaHeaders(quota: number, remaining: number) {
+  return { 'x-ratelimit-limit': quota, 'x-ratelimit-remaining': remaining } as const
+}
 
 /** Counts requests that end before any hook runs. */
 export function addressCounter({ limiter, quotaPerMinute }: QuotaOptions): AddressCounter {

@@ -1,12 +1,9 @@
 import type { Clock } from '../platform/clock.ts'
-import { Denials } from './denials.ts'
 import { type Limiter, type LimiterCounters, type OnDecision, WINDOW_MS } from './limiter.ts'
 import type { MemoryLimiter } from './memory.ts'
-import { OverdueTimer } from './overdue-timer.ts'
-import { ELSEWHERE, type PendingRequests } from './pending-requests.ts'
-import { QuotaBatch } from './quota-batch.ts'
+import { ELSEWHERE, type PendingRequests, QuotaBatch } from './pending-requests.ts'
 import type { OnReply, RedisAdmissionLog } from './redis-admission-log.ts'
-import { RedisClock } from './redis-clock.ts'
+import { Denials, OverdueTimer, RedisClock } from './redis-times.ts'
 
 /** The part of the log in Redis that the limiter uses. */
 export type CountingLog = Pick<RedisAdmissionLog, 'count' | 'renew' | 'settle' | 'close'>

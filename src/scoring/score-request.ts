@@ -3,7 +3,7 @@ import { ScoreRequest } from '../../schemas/scoring.ts'
 import type { Applicant } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
 import { JSON_TYPE } from '../http/reply.ts'
-import { validatorCompiler } from '../http/validators.ts'
+import { compileRoute } from '../http/validators.ts'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
 import { type ReasonsWanted, reasonsWanted } from './reason-texts.ts'
 import type { SingleRequest } from './requests.ts'
@@ -114,14 +114,15 @@ export function refuseReference(header: IncomingHttpHeaders[string]): void {
   )
 }
 
-const validate = validatorCompiler()({
-  schema: ScoreRequest,
-  method: 'POST',
-  url: SCORE_ROUTE,
-  httpPart: 'body',
-})
+let validate: ReturnType<typeof compileRoute> | null = null
 
 /** Tells whether a value has the form that the schema describes, by the validator of the route. */
 export function isScoreBody(value: unknown): value is ScoreBody {
+  validate ??= compileRoute({
+    schema: ScoreRequest,
+    method: 'POST',
+    url: SCORE_ROUTE,
+    httpPart: 'body',
+  })
   return validate(value) === true
 }

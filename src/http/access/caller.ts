@@ -62,10 +62,6 @@ export interface IdempotencyClaim {
   readonly claimId: string
 }
 
-export function mayScore({ scopes }: KeyCaller): boolean {
-  return scopes.includes(SCORING_KEY.scope)
-}
-
 /** A caller is proven anew when its request takes longer than this until the body is there. */
 export const PROOF_LIFE_MS = 100
 

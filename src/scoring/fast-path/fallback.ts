@@ -4,7 +4,7 @@ import type { KeyCaller } from '../../http/access/caller.ts'
 import type { KeyLookup } from '../../http/access/request-caller.ts'
 import type { KeptAnswer } from '../../http/idempotency/sealer.ts'
 import type { RequestSpan } from '../../platform/tracing/request-span.ts'
-import type { QuotaDecision } from '../../rate-limit/caller-quota.ts'
+import type { QuotaDecision } from '../../rate-limit/limiter.ts'
 import { isSameHead, type ScoreHead } from './score-head.ts'
 
 /**

@@ -3,22 +3,23 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import {
   type IdempotencyClaim,
   type KeyCaller,
-  mayScore,
   PROOF_LIFE_MS,
+  SCORING_KEY,
 } from '../../http/access/caller.ts'
 import { computeDigest } from '../../http/idempotency/sealer.ts'
 import type { IdempotencyService } from '../../http/idempotency/service.ts'
 import type { LoadShedder } from '../../http/overload/load-shedder.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
 import type { RequestObserver } from '../../http/request-observer.ts'
+import type { Closing } from '../../http/shutdown.ts'
 import type { KeyService } from '../../identity/keys/service.ts'
 import type { OnOutcome } from '../../log/index.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { newId } from '../../platform/ids/ids.ts'
+import { newId } from '../../platform/ids.ts'
 import { parseApplicants } from '../../platform/json.ts'
 import type { RequestSpan } from '../../platform/tracing/request-span.ts'
 import type { Tracer } from '../../platform/tracing/tracer.ts'
-import type { CallerQuota, QuotaDecision } from '../../rate-limit/caller-quota.ts'
+import type { Limiter, QuotaDecision } from '../../rate-limit/limiter.ts'
 import {
   isScoreBody,
   readScoreRequest,
@@ -35,7 +36,9 @@ import { readScoreHead, type ScoreHead } from './score-head.ts'
 
 interface FastPathOptions {
   readonly keys: KeyService
-  readonly quota: CallerQuota
+  readonly limiter: Limiter
+  /** Quota of a key that has none of its own. */
+  readonly quotaPerMinute: number
   readonly scoring: ScoringService
   readonly idempotency: Pick<IdempotencyService, 'begin' | 'keep' | 'release'>
   readonly shedder: LoadShedder
@@ -46,7 +49,7 @@ interface FastPathOptions {
   /** Longer bodies go to Fastify. */
   readonly bodyBytesMax: number
   /** A closing service leaves all requests to Fastify, which adds `Connection: close`. */
-  readonly isClosing: () => boolean
+  readonly closing: Closing
   readonly fastify: RequestListener
 }
 
@@ -120,8 +123,8 @@ export class FastPath {
    * @returns false for a request that is Fastify's, of which nothing is known
    */
   take(exchange: Exchange): boolean {
-    const { isClosing, keys, clock, tracer } = this.options
-    if (isClosing()) return false
+    const { closing, keys, clock, tracer } = this.options
+    if (closing.hasBegun) return false
     // Fastify looks up an unknown key, unless its client's address is beyond its quota.
     const found = keys.findHeldCaller(exchange.head.keySecret)
     if (found === undefined) return false
@@ -144,14 +147,18 @@ export class FastPath {
   }
 
   private begin(scoring: Scoring): void {
-    const { span } = scoring
+    const { span, caller } = scoring
     span?.beginStep('quota')
-    this.options.quota.decide(scoring.caller, (remaining, retryAfterMs) => {
+    this.options.limiter.decide(caller.keyId, this.findQuota(caller), (remaining, retryAfterMs) => {
       span?.endStep('quota')
       const quotaDecision = { remaining, retryAfterMs }
       if (retryAfterMs === 0) this.readBody(scoring, quotaDecision)
-      else this.fallBack(scoring, { caller: scoring.caller, quotaDecision })
+      else this.fallBack(scoring, { caller, quotaDecision })
     })
+  }
+
+  private findQuota({ rateLimitPerMinute }: KeyCaller): number {
+    return rateLimitPerMinute ?? this.options.quotaPerMinute
   }
 
   private readBody(scoring: Scoring, quotaDecision: QuotaDecision): void {
@@ -278,10 +285,9 @@ export class FastPath {
     isNotKept = false,
   ): void {
     const { exchange, requestId, receivedAtMs, caller, span } = scoring
-    const { quota, observer } = this.options
-    const headers = { requestId, quota: quota.findQuota(caller), remaining, isNotKept }
+    const headers = { requestId, quota: this.findQuota(caller), remaining, isNotKept }
     exchange.answer(headers, text)
-    observer.observe({
+    this.options.observer.observe({
       requestId,
       operation: SCORE_OPERATION,
       load: 'single',
@@ -318,7 +324,7 @@ export class FastPath {
 
 /** Tells whether a caller may score from any address. */
 function isUsualCaller(found: KeyCaller | null): found is KeyCaller {
-  return found !== null && mayScore(found) && found.admitsAddress === null
+  return found?.admitsAddress === null && found.scopes.includes(SCORING_KEY.scope)
 }
 
 /** @returns null for bytes that are not the body of a score */

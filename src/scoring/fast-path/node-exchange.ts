@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { NOT_KEPT_HEADER } from '../../http/idempotency/service.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
-import { quotaHeaders } from '../../rate-limit/caller-quota.ts'
+import { quotaHeaders } from '../../rate-limit/plugin.ts'
 import type { Exchange, ScoreHeaders } from './exchange.ts'
 import { attachFallback, type Fallback } from './fallback.ts'
 import type { ScoreHead } from './score-head.ts'

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { Connections } from '../../../src/http/overload/connections.ts'
-import { readScoresFrom } from '../../../src/scoring/fast-path/score-connections.ts'
+import { readScoresFrom } from '../../../src/scoring/fast-path/score-connection.ts'
 import { steppingClock } from '../../support/start/team.ts'
 
 const SILENT_MS_MAX = 20_000

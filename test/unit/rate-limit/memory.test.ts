@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { AdmissionLog } from '../../../src/rate-limit/admission-log.ts'
 import { WINDOW_MS } from '../../../src/rate-limit/limiter.ts'
-import { MemoryLimiter } from '../../../src/rate-limit/memory.ts'
+import { AdmissionLog, MemoryLimiter } from '../../../src/rate-limit/memory.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
 import { decideAll, limiterSuite } from '../../support/suites/limiter-suite.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { OverdueTimer } from '../../../src/rate-limit/overdue-timer.ts'
+import { OverdueTimer } from '../../../src/rate-limit/redis-times.ts'
 import { ManualClock } from '../../support/start/manual-clock.ts'
 
 function startTimer(firstDueAtMs: number) {
