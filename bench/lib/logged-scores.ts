@@ -5,7 +5,7 @@ import {
   LATENCY_AT,
   SCORED_AT,
 } from '../../src/log/record/record-v4.ts'
-import { newId } from '../../src/platform/ids/ids.ts'
+import { newId } from '../../src/platform/ids.ts'
 import { recordPayload, type TestModel } from '../../test/support/score-log/record-payloads.ts'
 import { type Card, makeApplicants } from './card.ts'
 

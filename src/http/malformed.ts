@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../errors.ts'
 import { systemClock } from '../platform/clock.ts'
-import { newId } from '../platform/ids/ids.ts'
+import { newId } from '../platform/ids.ts'
 import { failureReply, JSON_TYPE } from './reply.ts'
 import { STATUS_BY_CODE } from './status.ts'
 

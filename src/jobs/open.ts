@@ -1,6 +1,6 @@
 import type { Deps } from '../platform/deps.ts'
 import { errorFacts } from '../platform/error-facts.ts'
-import { randomBase62 } from '../platform/ids/base62.ts'
+import { randomBase62 } from '../platform/ids.ts'
 import { BATCH_JOB } from './batches/batch.ts'
 import { tellBatchEnded } from './batches/end-event.ts'
 import type { JobHandler, JobKind } from './job.ts'

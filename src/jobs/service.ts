@@ -8,7 +8,7 @@ import {
 } from '../http/access/caller.ts'
 import { type Actor, auditRecord } from '../identity/audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
-import { isId, newId } from '../platform/ids/ids.ts'
+import { isId, newId } from '../platform/ids.ts'
 import type { Job, JobKind } from './job.ts'
 import type { JobStore } from './store.ts'
 

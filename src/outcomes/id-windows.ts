@@ -1,4 +1,4 @@
-import { timeOfId } from '../platform/ids/ids.ts'
+import { timeOfId } from '../platform/ids.ts'
 
 /** A time range of the log with the requests that can be in it. */
 interface IdWindow {

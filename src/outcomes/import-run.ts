@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts'
-import { timeOfId } from '../platform/ids/ids.ts'
+import { timeOfId } from '../platform/ids.ts'
 import { TurnTaker } from '../platform/turn-taker.ts'
 import type { ImportDirectory } from './import-files.ts'
 import {

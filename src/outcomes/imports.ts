@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts'
 import { auditRecord } from '../identity/audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
-import { isId, newId } from '../platform/ids/ids.ts'
+import { isId, newId } from '../platform/ids.ts'
 import type { ImportDirectory } from './import-files.ts'
 import type { ImportStore } from './import-store.ts'
 import { countStatuses, type OutcomeCounts, type OutcomeSender } from './service.ts'

@@ -6,7 +6,7 @@ import {
   type LogReader,
   type UnreadBlock,
 } from '../log/index.ts'
-import { isId, timeOfId } from '../platform/ids/ids.ts'
+import { isId, timeOfId } from '../platform/ids.ts'
 import { isLaterScoring, readApplicant, readReference, type ScoredApplicant } from './applicant.ts'
 import { windowsOfIds } from './id-windows.ts'
 import type { OutcomeTarget } from './item.ts'

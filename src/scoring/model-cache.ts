@@ -3,7 +3,7 @@ import {
   StaleWhileRevalidateCache,
 } from '../platform/caches/stale-while-revalidate.ts'
 import type { Clock } from '../platform/clock.ts'
-import { isId } from '../platform/ids/ids.ts'
+import { isId } from '../platform/ids.ts'
 import type { ChallengerFailures } from './challenger-failures.ts'
 import { type ModelSource, makeServing } from './make-serving.ts'
 import type { DeploymentState, ServingDeployment, ServingModel } from './serving.ts'

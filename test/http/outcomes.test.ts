@@ -1,6 +1,6 @@
 import type { RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../src/platform/ids/ids.ts'
+import { newId } from '../../src/platform/ids.ts'
 import { findOutcome } from '../support/expect/answers.ts'
 import { BATCH_BYTES_MAX } from '../support/scenarios/batch-scenarios.ts'
 import { DECIDED, documentedOutcomes, SPECIFIED } from '../support/scenarios/documented.ts'

@@ -6,7 +6,7 @@ import type { Uploads } from '../../jobs/batches/uploads.ts'
 import type { Job, JobHandler } from '../../jobs/job.ts'
 import type { JobService } from '../../jobs/service.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { newId } from '../../platform/ids/ids.ts'
+import { newId } from '../../platform/ids.ts'
 import { parseCardJson } from '../../platform/json.ts'
 import { checkFile } from './thread.ts'
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { randomBase62 } from '../../platform/ids/base62.ts'
+import { randomBase62 } from '../../platform/ids.ts'
 import { Periodic } from '../../platform/periodic.ts'
 import type { Caller, IdempotencyClaim } from '../access/caller.ts'
 import { AnswerSealer, type KeptAnswer } from './sealer.ts'

@@ -1,5 +1,5 @@
 import type { IdempotencyClaim, UserCaller } from '../../http/access/caller.ts'
-import { newId } from '../../platform/ids/ids.ts'
+import { newId } from '../../platform/ids.ts'
 import type { EventType } from '../outbox/event.ts'
 
 export interface NewAuditRecord {

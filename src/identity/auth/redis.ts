@@ -1,4 +1,4 @@
-import { randomBase62 } from '../../platform/ids/base62.ts'
+import { randomBase62 } from '../../platform/ids.ts'
 import { openRedis, type RedisTarget } from '../../platform/redis.ts'
 import {
   type EndOfCheck,

@@ -5,7 +5,7 @@ import {
   StaleWhileRevalidateCache,
 } from '../../platform/caches/stale-while-revalidate.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { newId } from '../../platform/ids/ids.ts'
+import { newId } from '../../platform/ids.ts'
 import { ANONYMOUS, auditRecord } from '../audit/record.ts'
 import { type Client, describeClient } from './client.ts'
 import { makeSubjects, normalizeEmail } from './email.ts'

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { KEY_PREFIX } from '../../http/access/bearer.ts'
 import type { Environment } from '../../http/access/caller.ts'
-import { randomBase62, toBase62 } from '../../platform/ids/base62.ts'
+import { randomBase62, toBase62 } from '../../platform/ids.ts'
 
 const BODY_CHARS = 32
 const CHECKSUM_CHARS = 6

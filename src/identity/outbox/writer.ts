@@ -1,6 +1,6 @@
 import { and, arrayContains, eq, inArray, isNull, or, sql } from 'drizzle-orm'
 import type { Transaction } from '../../platform/db/client.ts'
-import { newId } from '../../platform/ids/ids.ts'
+import { newId } from '../../platform/ids.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../../tables/webhooks.ts'
 import type { NewEvent } from './event.ts'
 

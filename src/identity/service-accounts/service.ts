@@ -7,7 +7,7 @@ import {
   StaleWhileRevalidateCache,
 } from '../../platform/caches/stale-while-revalidate.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { isId, newId } from '../../platform/ids/ids.ts'
+import { isId, newId } from '../../platform/ids.ts'
 import type { Page, PageRequest } from '../../platform/paging.ts'
 import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { previousSecretEnd, readExpiry, rotatedExpiry } from '../keys/expiry.ts'

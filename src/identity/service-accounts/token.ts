@@ -1,5 +1,5 @@
 import { SERVICE_ACCOUNT_PREFIX } from '../../http/access/bearer.ts'
-import { randomBase62 } from '../../platform/ids/base62.ts'
+import { randomBase62 } from '../../platform/ids.ts'
 import { secretChecksum } from '../keys/secret.ts'
 
 const BODY_CHARS = 32

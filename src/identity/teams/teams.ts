@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { isId, newId } from '../../platform/ids/ids.ts'
+import { isId, newId } from '../../platform/ids.ts'
 import { auditRecord, OPERATOR } from '../audit/record.ts'
 import type { Passwords } from '../auth/passwords.ts'
 import { hashPassword, readEmail } from './credentials.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts'
-import { randomBase62 } from '../../platform/ids/base62.ts'
+import { randomBase62 } from '../../platform/ids.ts'
 import { type ObjectStore, ObjectStoreError } from '../../platform/object-store/object-store.ts'
 import { readObject } from '../../platform/object-store/read-object.ts'
 import { bytesSource } from '../../platform/object-store/sources.ts'

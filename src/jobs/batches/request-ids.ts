@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { idOfDigest } from '../../platform/ids/ids.ts'
+import { idOfDigest } from '../../platform/ids.ts'
 import type { Batch } from './batch.ts'
 
 const SEED_BYTES = 32

@@ -4,7 +4,7 @@ import { auditRecord, SERVICE } from '../../identity/audit/record.ts'
 import { ErasuresMovedError } from '../../log/database.ts'
 import { free } from '../../platform/bytes/free.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { timeOfId } from '../../platform/ids/ids.ts'
+import { timeOfId } from '../../platform/ids.ts'
 import type { ModelSource, StoredSpec } from '../../scoring/make-serving.ts'
 import {
   type JobHandler,

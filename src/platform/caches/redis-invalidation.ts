@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { randomBase62 } from '../ids/base62.ts'
+import { randomBase62 } from '../ids.ts'
 import { openRedis, type RedisTarget } from '../redis.ts'
 import type { ChangedKind, InvalidatedCaches, InvalidationFeed } from './invalidation.ts'
 

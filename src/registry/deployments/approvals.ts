@@ -3,7 +3,7 @@ import type { UserCaller } from '../../http/access/caller.ts'
 import { requireManager } from '../../http/access/manager.ts'
 import { type AuditAction, type NewAuditRecord, SERVICE } from '../../identity/audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { isId } from '../../platform/ids/ids.ts'
+import { isId } from '../../platform/ids.ts'
 import type { Page, PageRequest } from '../../platform/paging.ts'
 import {
   type ChangeRequest,

@@ -1,6 +1,6 @@
 import { TRAFFIC_PCT_MAX } from '../../../schemas/deployments.ts'
 import { AppError } from '../../errors.ts'
-import { isId } from '../../platform/ids/ids.ts'
+import { isId } from '../../platform/ids.ts'
 import type { AlarmLevels, Candidate, ChangeReader, Deployment } from './deployment.ts'
 import { compareFeatures, requireAccepted } from './feature-change.ts'
 import {

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts'
 import { type Actor, auditRecord } from '../../identity/audit/record.ts'
-import { newId } from '../../platform/ids/ids.ts'
+import { newId } from '../../platform/ids.ts'
 import {
   type ChangeRequest,
   type RequestedState,

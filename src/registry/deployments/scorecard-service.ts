@@ -6,7 +6,7 @@ import {
 import { AppError, type ErrorDetail } from '../../errors.ts'
 import type { Actor } from '../../identity/audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { newId } from '../../platform/ids/ids.ts'
+import { newId } from '../../platform/ids.ts'
 import type { Candidate, Challenger, ChangeReader, Deployment } from './deployment.ts'
 import type { FeatureChange } from './feature-change.ts'
 import {

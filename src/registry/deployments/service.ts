@@ -2,7 +2,7 @@ import { AppError } from '../../errors.ts'
 import type { Environment } from '../../http/access/caller.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../../identity/audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { isId, newId } from '../../platform/ids/ids.ts'
+import { isId, newId } from '../../platform/ids.ts'
 import type { Page, PageRequest } from '../../platform/paging.ts'
 import { type ChangeRequest, type Requesters, waitsForApproval } from './approval.ts'
 import {

@@ -3,7 +3,7 @@ import type { BaselineCounts, BaselineRequest } from '../../../schemas/baselines
 import type { UserCaller } from '../../http/access/caller.ts'
 import { auditRecord } from '../../identity/audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { newId, timeOfId } from '../../platform/ids/ids.ts'
+import { newId, timeOfId } from '../../platform/ids.ts'
 import {
   cellCounts,
   computeMeanScore,

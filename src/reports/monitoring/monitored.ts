@@ -1,7 +1,7 @@
 import { AppError, deploymentNotFound } from '../../errors.ts'
 import type { Caller, Environment } from '../../http/access/caller.ts'
 import type { StoredModel, StoredModels } from '../../log/index.ts'
-import { isId } from '../../platform/ids/ids.ts'
+import { isId } from '../../platform/ids.ts'
 import {
   type Baseline,
   type Registration,

@@ -1,6 +1,6 @@
 import { serviceIn } from '../../identity/audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { randomBase62 } from '../../platform/ids/base62.ts'
+import { randomBase62 } from '../../platform/ids.ts'
 import { Periodic } from '../../platform/periodic.ts'
 import { intervalStart } from '../monitoring/calendar.ts'
 import type { Range } from './facts.ts'

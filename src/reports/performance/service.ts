@@ -9,7 +9,7 @@ import {
   untilAborted,
 } from '../../log/index.ts'
 import type { OutcomeDefinitions } from '../../outcomes/definitions.ts'
-import { isId } from '../../platform/ids/ids.ts'
+import { isId } from '../../platform/ids.ts'
 import { countApplicants } from './counted-applicants.ts'
 import { findBookedAt, type LabelledQuery } from './labelled.ts'
 import { LabelledApplicants } from './labelled-applicants.ts'

@@ -1,6 +1,6 @@
 import { deploymentNotFound } from '../../errors.ts'
 import type { Caller } from '../../http/access/caller.ts'
-import { isId } from '../../platform/ids/ids.ts'
+import { isId } from '../../platform/ids.ts'
 import type { StatsStore } from './store.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { card, numeric } from '../../support/cards/cards.ts'
 import { statsWith } from '../../support/expect/stats.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
 import { OWNER, TestService } from '../../support/start/service.ts'

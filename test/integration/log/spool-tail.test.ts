@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SpoolTail } from '../../../src/log/reading/spool-tail.ts'
 import { FRAME_HEADER_BYTES, sealFrame } from '../../../src/log/spool/frames.ts'
 import type { SegmentRange } from '../../../src/log/spool/reader.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { recordPayload } from '../../support/score-log/record-payloads.ts'
 
 const MODEL = { modelId: 'mod_1', challengerId: null, features: 1, bytesPerCell: 1 } as const

@@ -1,4 +1,4 @@
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import type { Team, TwoTeams } from '../start/team.ts'
 import type { Row } from './scenarios.ts'
 import { SIGN_ON_SCENARIOS } from './sign-on-scenarios.ts'

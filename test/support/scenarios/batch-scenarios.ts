@@ -1,4 +1,4 @@
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { putFile } from '../batches/example.ts'
 import type { TestService } from '../start/service.ts'
 import type { Team } from '../start/team.ts'

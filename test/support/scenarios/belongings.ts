@@ -1,4 +1,4 @@
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { formatJson } from '../expect/answers.ts'
 import { readChanges } from '../start/changes.ts'
 import { numberedSpec, type Team } from '../start/team.ts'

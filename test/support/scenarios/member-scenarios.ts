@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { lastBackend } from '../start/databases.ts'
 import { OWNER, TestService } from '../start/service.ts'
 import { signOnEnv } from '../start/sign-on.ts'

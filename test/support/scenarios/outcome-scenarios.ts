@@ -1,4 +1,4 @@
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import type { Route } from './routes.ts'
 import type { Row } from './scenarios.ts'
 

@@ -1,4 +1,4 @@
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { BatchCaller } from '../batches/batches.ts'
 import { provenBy } from '../expect/proofs.ts'
 import { numberedSpec, type TwoTeams } from '../start/team.ts'

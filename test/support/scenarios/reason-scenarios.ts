@@ -1,4 +1,4 @@
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { dmgCard } from '../cards/reason-cards.ts'
 import { statsWith } from '../expect/stats.ts'
 import { numberedSpec, type TwoTeams } from '../start/team.ts'

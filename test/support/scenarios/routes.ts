@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { ROLES, type Role } from '../../../src/http/access/caller.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { card, plainFeature } from '../cards/cards.ts'
 import { OWNER } from '../start/service.ts'
 import { ACCESS_ROUTES } from './access-routes.ts'

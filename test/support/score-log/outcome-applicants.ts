@@ -1,5 +1,5 @@
 import type { ScoredApplicant } from '../../../src/outcomes/applicant.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 
 const SCORED_MS = Date.UTC(2026, 0, 31)
 

@@ -6,7 +6,7 @@ import {
   ModelScore,
   scoreApplicant,
 } from '../../../src/engine/index.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 
 const u8 = (value: number) => Buffer.from([value])
 const u16 = (value: number) => Buffer.from(new Uint8Array(Uint16Array.of(value).buffer))

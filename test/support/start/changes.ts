@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest'
 import type { Role } from '../../../src/http/access/caller.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import type { TestService } from './service.ts'
 import { numberedSpec, type Team } from './team.ts'
 

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/platform/clock.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { ChallengerFailures } from '../../../src/scoring/challenger-failures.ts'
 import { ServingCache } from '../../../src/scoring/model-cache.ts'
 import type { BatchRequest, SingleRequest } from '../../../src/scoring/requests.ts'

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Role } from '../../../src/http/access/caller.ts'
 import { Passwords } from '../../../src/identity/auth/passwords.ts'
 import type { Database } from '../../../src/platform/db/client.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 import { teams, users } from '../../../src/tables/auth.ts'
 import { OWNER, type TestService } from './service.ts'
 

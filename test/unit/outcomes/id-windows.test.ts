@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { windowsOfIds } from '../../../src/outcomes/id-windows.ts'
-import { newId } from '../../../src/platform/ids/ids.ts'
+import { newId } from '../../../src/platform/ids.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const MINUTE_MS = 60_000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isId, newId } from '../../../src/platform/ids/ids.ts'
+import { isId, newId } from '../../../src/platform/ids.ts'
 
 test('an identifier is its prefix and at least 80 random bits in [0-9A-Za-z]', () => {
   const id = newId('dep_', Date.now())

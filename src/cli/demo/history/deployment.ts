@@ -1,7 +1,7 @@
 import { checkSpec, compileModel } from '../../../engine/index.ts'
 import type { Environment, KeyCaller } from '../../../http/access/caller.ts'
 import { makeOptions } from '../../../jobs/batches/options.ts'
-import { newId } from '../../../platform/ids/ids.ts'
+import { newId } from '../../../platform/ids.ts'
 import type { Outcome } from '../../../registry/deployments/service.ts'
 import { countSample } from '../../../reports/monitoring/sample-counts.ts'
 import type { Services } from '../../../services.ts'

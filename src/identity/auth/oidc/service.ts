@@ -1,7 +1,7 @@
 import { EMAIL_CHARS_MAX, EMAIL_PATTERN } from '../../../../schemas/auth.ts'
 import { AppError } from '../../../errors.ts'
 import type { Clock } from '../../../platform/clock.ts'
-import { newId } from '../../../platform/ids/ids.ts'
+import { newId } from '../../../platform/ids.ts'
 import { ANONYMOUS, auditRecord } from '../../audit/record.ts'
 import type { Client } from '../client.ts'
 import { normalizeEmail } from '../email.ts'

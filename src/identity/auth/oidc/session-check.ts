@@ -1,6 +1,6 @@
 import { AppError } from '../../../errors.ts'
 import type { Clock } from '../../../platform/clock.ts'
-import { timeOfId } from '../../../platform/ids/ids.ts'
+import { timeOfId } from '../../../platform/ids.ts'
 import { auditRecord } from '../../audit/record.ts'
 import type { User } from '../service.ts'
 import { highestRole } from './claims.ts'

@@ -1,7 +1,7 @@
 import { AppError } from '../../../errors.ts'
 import type { UserCaller } from '../../../http/access/caller.ts'
 import type { Clock } from '../../../platform/clock.ts'
-import { isId } from '../../../platform/ids/ids.ts'
+import { isId } from '../../../platform/ids.ts'
 import type { Page, PageRequest } from '../../../platform/paging.ts'
 import { auditRecord } from '../../audit/record.ts'
 import type { Passwords } from '../../auth/passwords.ts'

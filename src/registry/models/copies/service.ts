@@ -2,7 +2,7 @@ import { AppError } from '../../../errors.ts'
 import type { Environment, UserCaller } from '../../../http/access/caller.ts'
 import { auditRecord, type NewAuditRecord } from '../../../identity/audit/record.ts'
 import type { Clock } from '../../../platform/clock.ts'
-import { isId, newId } from '../../../platform/ids/ids.ts'
+import { isId, newId } from '../../../platform/ids.ts'
 import { createdState, type NewDeployment } from '../../deployments/deployment.ts'
 import {
   type Deployed,

@@ -1,7 +1,7 @@
 import { ZERO_FILL_DEFAULT } from '../../../../schemas/monitoring-query.ts'
 import { serviceIn } from '../../../identity/audit/record.ts'
 import type { Clock } from '../../../platform/clock.ts'
-import { randomBase62 } from '../../../platform/ids/base62.ts'
+import { randomBase62 } from '../../../platform/ids.ts'
 import { Periodic } from '../../../platform/periodic.ts'
 import type { MonitoringReports } from '../reports.ts'
 import type { AlarmCounts, TakenAlarm } from './alarm.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids.ts'
 import {
   card,
   categorical,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Static } from '@sinclair/typebox'
 import { describe, expect, test } from 'vitest'
 import type { LoggedScore } from '../../../../schemas/scores.ts'
-import { newId } from '../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids.ts'
 import {
   card,
   categorical,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { DeploymentList } from '../../../../schemas/deployments.ts'
-import { newId } from '../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids.ts'
 import { expectSuccess, formatRefusal } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { numberedSpec, steppingClock, TwoTeams } from '../../../support/start/team.ts'

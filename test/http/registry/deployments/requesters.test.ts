@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { queryRows } from '../../../../src/platform/db/client.ts'
-import { newId } from '../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids.ts'
 import { holdersQuery } from '../../../../src/registry/deployments/requesters.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { databaseForTest } from '../../../support/start/seeded-database.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { PromoteResult, RollbackResult } from '../../../../schemas/deployments.ts'
-import { newId } from '../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids.ts'
 import { expectSuccess, findOutcome } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { type Entry, numberedSpec, TwoTeams } from '../../../support/start/team.ts'

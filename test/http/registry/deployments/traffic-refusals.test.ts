@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { newId } from '../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids.ts'
 import { findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { type Entry, numberedSpec, TwoTeams } from '../../../support/start/team.ts'

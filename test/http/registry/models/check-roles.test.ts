@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { newId } from '../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { IMPORTED } from '../../../support/scenarios/import-scenarios.ts'
 import { backends } from '../../../support/start/databases.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { Model } from '../../../../schemas/models.ts'
-import { newId } from '../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids.ts'
 import { card, categorical, plainFeature } from '../../../support/cards/cards.ts'
 import { formatJson, formatRefusal } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'

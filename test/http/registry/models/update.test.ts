@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { UpdatedModel } from '../../../../schemas/models.ts'
-import { newId } from '../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids.ts'
 import { expectSuccess, findOutcome, formatRefusal } from '../../../support/expect/answers.ts'
 import { backends } from '../../../support/start/databases.ts'
 import { numberedSpec, steppingClock, TwoTeams } from '../../../support/start/team.ts'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { AppError } from '../../../../src/errors.ts'
 import type { UserCaller } from '../../../../src/http/access/caller.ts'
 import { ProofService } from '../../../../src/log/proof/service.ts'
-import { newId } from '../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids.ts'
 
 const CALLER: UserCaller = { kind: 'user', userId: 'usr_1', teamId: 'team_1', role: 'viewer' }
 

@@ -4,7 +4,7 @@ import {
   ScorecardRollbackResult,
 } from '../../../../../schemas/deployments.ts'
 import { ScorecardList } from '../../../../../schemas/scorecards.ts'
-import { newId } from '../../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../../src/platform/ids.ts'
 import { expectSuccess, findOutcome, formatRefusal } from '../../../../support/expect/answers.ts'
 import { auditAtTheEnd } from '../../../../support/expect/audit.ts'
 import { backends } from '../../../../support/start/databases.ts'
