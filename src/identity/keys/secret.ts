@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { KEY_PREFIX } from '../../http/access/bearer.ts'
+import { KEY_PREFIX, SERVICE_ACCOUNT_PREFIX } from '../../http/access/bearer.ts'
 import type { Environment } from '../../http/access/caller.ts'
 import { randomBase62, toBase62 } from '../../platform/ids.ts'
 
@@ -9,14 +9,17 @@ const CHECKSUM_CHARS = 6
 const PREFIX_CHARS = 12
 const LIVE_PREFIX = `${KEY_PREFIX}live_`
 const TEST_PREFIX = `${KEY_PREFIX}test_`
-const FORM = new RegExp(
-  `^(?:${LIVE_PREFIX}|${TEST_PREFIX})[0-9A-Za-z]{${BODY_CHARS + CHECKSUM_CHARS}}$`,
-)
+const KEY = formOf(`(?:${LIVE_PREFIX}|${TEST_PREFIX})`)
+const ACCOUNT_TOKEN = formOf(SERVICE_ACCOUNT_PREFIX)
 
 /** Creates a key secret: a prefix, 32 random characters (190 bits) and 6 characters of checksum. */
 export function newKeySecret(environment: Environment | null): string {
-  const body = (environment === 'staging' ? TEST_PREFIX : LIVE_PREFIX) + randomBase62(BODY_CHARS)
-  return body + secretChecksum(body)
+  return newSecret(environment === 'staging' ? TEST_PREFIX : LIVE_PREFIX)
+}
+
+/** A token of a service account: a prefix, and what a key has after its own. */
+export function newAccountToken(): string {
+  return newSecret(SERVICE_ACCOUNT_PREFIX)
 }
 
 /**
@@ -24,7 +27,12 @@ export function newKeySecret(environment: Environment | null): string {
  * query.
  */
 export function isKeySecret(text: string): boolean {
-  return FORM.test(text) && text.endsWith(secretChecksum(text.slice(0, -CHECKSUM_CHARS)))
+  return KEY.test(text) && hasChecksum(text)
+}
+
+/** Tells whether a text is a well-formed token of a service account. */
+export function isAccountToken(text: string): boolean {
+  return ACCOUNT_TOKEN.test(text) && hasChecksum(text)
 }
 
 /** The stored hash of a key. A plain hash is sufficient for a secret of 190 random bits. */
@@ -37,7 +45,20 @@ export function readKeyPrefix(keySecret: string): string {
   return keySecret.slice(0, PREFIX_CHARS)
 }
 
+function formOf(prefix: string): RegExp {
+  return new RegExp(`^${prefix}[0-9A-Za-z]{${BODY_CHARS + CHECKSUM_CHARS}}$`)
+}
+
+function newSecret(prefix: string): string {
+  const body = prefix + randomBase62(BODY_CHARS)
+  return body + secretChecksum(body)
+}
+
+function hasChecksum(text: string): boolean {
+  return text.endsWith(secretChecksum(text.slice(0, -CHECKSUM_CHARS)))
+}
+
 /** Checksum of a secret: CRC-32 in base 62, 6 characters; 62^6 is above 2^32. */
-export function secretChecksum(body: string): string {
+function secretChecksum(body: string): string {
   return toBase62(crc32(body), CHECKSUM_CHARS)
 }

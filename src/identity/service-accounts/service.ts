@@ -12,9 +12,8 @@ import type { Page, PageRequest } from '../../platform/paging.ts'
 import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { previousSecretEnd, readExpiry, rotatedExpiry } from '../keys/expiry.ts'
 import { LastUses } from '../keys/last-uses.ts'
-import { hashKey, readKeyPrefix } from '../keys/secret.ts'
+import { hashKey, isAccountToken, newAccountToken, readKeyPrefix } from '../keys/secret.ts'
 import type { ServiceAccountStore } from './store.ts'
-import { isAccountToken, newAccountToken } from './token.ts'
 
 /** A program that manages its team with a role. */
 export interface ServiceAccount {

@@ -1,6 +1,5 @@
 import type { Role } from '../../../src/http/access/caller.ts'
-import { newKeySecret } from '../../../src/identity/keys/secret.ts'
-import { newAccountToken } from '../../../src/identity/service-accounts/token.ts'
+import { newAccountToken, newKeySecret } from '../../../src/identity/keys/secret.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { OWNER, type TestService } from '../start/service.ts'
 import { claimsFor, signToken, type TestUser, tokenFor } from '../start/users.ts'
