@@ -3,8 +3,7 @@ import { hasContent } from '../../platform/object-store/read-object.ts'
 import { bytesSource } from '../../platform/object-store/sources.ts'
 import type { ArchiveLease, HeldLease } from './lease.ts'
 import type { Leftover, LeftoverStore } from './leftover-store.ts'
-import type { ManifestStore } from './manifest-store.ts'
-import { manifestText } from './manifest-text.ts'
+import type { ArchiveFile, ManifestStore } from './manifest-store.ts'
 import { dayText, formatManifestKey } from './names.ts'
 
 interface TidierOptions {
@@ -99,4 +98,26 @@ export class Tidier {
       throw error
     }
   }
+}
+
+/** Version of the form. */
+const FORM = 1
+
+/** `_manifest.json`: the files of a day, for those who have only the store of objects. */
+export function manifestText(dayMs: number, files: readonly ArchiveFile[]): string {
+  const listed = files.map((file) => ({
+    name: file.key.slice(file.key.lastIndexOf('/') + 1),
+    generation: file.name.generation,
+    rows: file.rowCount,
+    requests: file.records,
+    applicants: file.applicants,
+    bytes: file.bytes,
+    sha256: file.sha256.toString('hex'),
+    row_groups: file.rowGroups.map(({ rows, firstRequestId, lastRequestId }) => ({
+      rows,
+      first_request_id: firstRequestId,
+      last_request_id: lastRequestId,
+    })),
+  }))
+  return `${JSON.stringify({ version: FORM, day: dayText(dayMs), files: listed }, null, 1)}\n`
 }

@@ -16,8 +16,36 @@ import {
   readHeadV4,
   SCORED,
 } from '../record/record-v4.ts'
-import { LeafMemory } from './leaf-memory.ts'
-import { isPlain, writeDigits } from './leaf-numbers.ts'
+
+const BYTES_MIN = 4_096
+/** Leaves of cards of usual size are shorter. */
+const VIEWS_MAX = 4_096
+
+/** Memory for one leaf after the other. */
+class LeafMemory {
+  bytes: Buffer = Buffer.allocUnsafeSlow(BYTES_MIN)
+  view = new DataView(this.bytes.buffer)
+  /**
+   * The first bytes, by their number: with another object for each leaf `encodeByHour` takes 7 %
+   * more (5.4 us of processor time for a score in place of 5.0, see `LeafTexts`).
+   */
+  private readonly views: Buffer[] = []
+
+  /** Makes room for a leaf; what was written is lost where there is none. */
+  reserve(length: number): void {
+    if (length <= this.bytes.length) return
+    this.bytes = Buffer.allocUnsafeSlow(2 * length)
+    this.view = new DataView(this.bytes.buffer)
+    this.views.length = 0
+  }
+
+  /** The first bytes, valid until they are written again. */
+  written(length: number): Buffer {
+    if (length >= VIEWS_MAX) return this.bytes.subarray(0, length)
+    this.views[length] ??= this.bytes.subarray(0, length)
+    return this.views[length]
+  }
+}
 
 const LEAF_VERSION = 1
 /** The byte before the data of a leaf, see `leafHash`. */
@@ -273,4 +301,37 @@ function endOfId(payload: Buffer, at: number): number {
   if (kind === ID_NUMBER) return at + NUMBER_ID_BYTES
   if (kind > ID_UTF16) throw new Error('the record has a record id of an unknown kind')
   return at + ID_HEADER_BYTES + payload.readUInt32LE(at + 1)
+}
+
+const DIGIT_0 = 0x30
+const DELETE = 0x7f
+/** By ASCII code: 1 where a character of a JSON text is written as it is. */
+const PLAIN = Uint8Array.from({ length: 256 }, (_, code) =>
+  code >= 0x20 && code < DELETE && code !== 0x22 && code !== 0x5c ? 1 : 0,
+)
+
+/** Tells whether a byte of a text is the same in JSON. */
+function isPlain(byte: number): boolean {
+  return PLAIN[byte] === 1
+}
+
+/**
+ * Writes the digits of a whole number from 0 to 2^32 - 1.
+ *
+ * @returns offset at which they end
+ */
+function writeDigits(bytes: Uint8Array, from: number, value: number): number {
+  if (value < 10) {
+    bytes[from] = DIGIT_0 + value
+    return from + 1
+  }
+  let places = 1
+  for (let rest = value; rest >= 10; places++) rest = (rest / 10) >>> 0
+  const end = from + places
+  let rest = value
+  for (let at = end - 1; at >= from; at--) {
+    bytes[at] = DIGIT_0 + (rest % 10)
+    rest = (rest / 10) >>> 0
+  }
+  return end
 }

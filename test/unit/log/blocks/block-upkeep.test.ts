@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { FailedHours } from '../../../../src/log/blocks/upkeep/block-tables.ts'
 import { BlockUpkeep } from '../../../../src/log/blocks/upkeep/block-upkeep.ts'
-import { FailedHours } from '../../../../src/log/blocks/upkeep/failed-hours.ts'
 import { systemClock } from '../../../../src/platform/clock.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LogReader } from '../../../../src/log/reading/log-reader.ts'
-import { readPosition, writeMoment } from '../../../../src/log/reading/position.ts'
+import { readPosition, writeMoment } from '../../../../src/log/reading/service.ts'
 
 const TEAM = 'team_1'
 
