@@ -6,7 +6,6 @@ import { DifferenceFinder } from './finding.ts'
 import type { Sample } from './sample.ts'
 import type { SampleRow } from './sample-row.ts'
 import { checkScale, roundingMeanMax, type ScaleCheck } from './scale-check.ts'
-import { ulpsBetween } from './ulps.ts'
 
 /** The result of comparing the engine with the source tool. */
 export interface Parity {
@@ -279,4 +278,26 @@ function makeDifference(
         ? differing
         : unsaid.map((feature) => makeFeatureDifference(spec, modelScore, feature, null)),
   }
+}
+
+const bits = new DataView(new ArrayBuffer(8))
+
+/**
+ * Counts the steps from one double to another: 0 for equal ones, 1 for neighbours.
+ *
+ * @param one finite, as `other`
+ * @returns units in the last place; near 0, where doubles are dense, it is large for a small
+ *   difference
+ */
+export function ulpsBetween(one: number, other: number): number {
+  const distance = findPosition(one) - findPosition(other)
+  return Number(distance < 0n ? -distance : distance)
+}
+
+/** The number of doubles from 0 to this one, negative below 0. */
+function findPosition(value: number): bigint {
+  bits.setFloat64(0, value)
+  const read = bits.getBigInt64(0)
+  // The sign is a bit of its own, so that negative numbers count upwards.
+  return read < 0n ? -BigInt.asUintN(63, read) : read
 }

@@ -1,7 +1,6 @@
 import { type Notes, quote } from '../build/notes.ts'
 import { between, holds, type Range, readDecimal } from '../build/ranges.ts'
 import type { Value } from './pmml-predicate.ts'
-import { listUnread } from './pmml-unread.ts'
 import { type Element, findChild, findChildren } from './xml.ts'
 
 /** A field, and how PMML prepares its values before predicates see them. */
@@ -185,4 +184,49 @@ function readOutliers({ attributes }: Element): {
 function constant(text: string | undefined, isNumeric: boolean): Value {
   if (text === undefined) return null
   return isNumeric ? readDecimal(text) : text
+}
+
+const NUMBERS = ['lowValue', 'highValue'] as const
+const REPLACEMENTS = ['missingValueReplacement', 'invalidValueReplacement'] as const
+const MARGINS = ['leftMargin', 'rightMargin'] as const
+const OUTLIERS = ['asIs', 'asMissingValues', 'asExtremeValues']
+const CLOSURES = ['openOpen', 'openClosed', 'closedOpen', 'closedClosed']
+const PROPERTIES = ['valid', 'invalid', 'missing']
+
+/**
+ * Returns what this service can't read in a field, as messages: ignoring it would change scores.
+ */
+function listUnread(data: Element, mining: Element, isNumeric: boolean): string[] {
+  const values = findChildren(data, 'Value')
+  const intervals = findChildren(data, 'Interval')
+  return [
+    ...notNumbers(mining, isNumeric ? [...NUMBERS, ...REPLACEMENTS] : NUMBERS),
+    ...findUnlisted(mining, 'outliers', OUTLIERS),
+    ...intervals.flatMap((interval) => notNumbers(interval, MARGINS)),
+    ...intervals.flatMap((interval) => findUnlisted(interval, 'closure', CLOSURES, true)),
+    ...values.flatMap((value) => findUnlisted(value, 'property', PROPERTIES)),
+    ...values.flatMap((value) => {
+      if (value.attributes['value'] === undefined) return ['has a Value without a value']
+      return isNumeric ? notNumbers(value, ['value']) : []
+    }),
+  ]
+}
+
+function notNumbers({ attributes }: Element, names: readonly string[]): string[] {
+  return names.flatMap((name) => {
+    const text = attributes[name]
+    if (text === undefined || readDecimal(text) !== null) return []
+    return [`has the ${name} ${quote(text)}, which is not a number`]
+  })
+}
+
+function findUnlisted(
+  { attributes }: Element,
+  name: string,
+  known: readonly string[],
+  isRequired = false,
+): string[] {
+  const text = attributes[name]
+  if (text === undefined ? !isRequired : known.includes(text)) return []
+  return [`has the ${name} ${quote(text ?? '')}, which must be one of ${known.join(', ')}`]
 }

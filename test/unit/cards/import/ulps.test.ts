@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ulpsBetween } from '../../../../src/cards/import/ulps.ts'
+import { ulpsBetween } from '../../../../src/cards/import/parity.ts'
 
 test.each([
   [1, 1, 0],
