@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { documentOptions } from '../../../src/http/openapi/document.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
-import { noteWriter } from '../../../src/platform/data-dir/writer-version.ts'
+import { noteWriter } from '../../../src/platform/data-dir/data-dir.ts'
 import { createLog } from '../../../src/platform/log.ts'
 import {
   compareVersions,

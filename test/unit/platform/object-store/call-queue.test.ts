@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { CallQueue } from '../../../../src/platform/object-store/call-queue.ts'
+import { CallQueue } from '../../../../src/platform/object-store/directory-calls.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
