@@ -1,3 +1,5 @@
+import { AppError } from '../errors.ts'
+
 /** Length of the sliding window that quotas are counted over. */
 export const WINDOW_MS = 60_000
 
@@ -62,4 +64,10 @@ export interface LimiterCounters {
   readonly degradations: number
   /** Requests that were decided while degraded. */
   readonly decidedDegraded: number
+}
+
+/** The refusal of a request beyond its subject's quota. */
+export function rateLimited(retryAfterMs: number): AppError {
+  const message = `the quota is used up: wait ${retryAfterMs} ms before the next request`
+  return new AppError('rate_limited', message, { retryAfterMs })
 }

@@ -1,5 +1,5 @@
 import type { Limiter } from './limiter.ts'
-import { rateLimited } from './rate-limited.ts'
+import { rateLimited } from './limiter.ts'
 import { makeAddressSubject } from './subject.ts'
 
 /** The wait of a refused caller, where the limiter itself would admit a request again by then. */

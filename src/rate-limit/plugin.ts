@@ -1,8 +1,7 @@
 import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import fastifyPlugin from 'fastify-plugin'
 import type { AddressCounter } from '../http/malformed.ts'
-import { type Limiter, type QuotaDecision, WINDOW_MS } from './limiter.ts'
-import { rateLimited } from './rate-limited.ts'
+import { type Limiter, type QuotaDecision, rateLimited, WINDOW_MS } from './limiter.ts'
 import { makeAddressSubject } from './subject.ts'
 
 declare module 'fastify' {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { boundDecision } from '../../../src/rate-limit/cluster/bounded-decision.ts'
+import { boundDecision } from '../../../src/rate-limit/cluster/cluster-limiter.ts'
 import { MemoryLimiter } from '../../../src/rate-limit/memory.ts'
 import { PendingRequests } from '../../../src/rate-limit/pending-requests.ts'
 import { type CountingLog, RedisLimiter } from '../../../src/rate-limit/redis.ts'

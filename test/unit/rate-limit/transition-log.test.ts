@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { TransitionLog } from '../../../src/rate-limit/transition-log.ts'
+import { TransitionLog } from '../../../src/rate-limit/open.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
