@@ -4,16 +4,18 @@ import { AppError } from '../../errors.ts'
 import type { Deps } from '../../platform/deps.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import type { EventLoopWatch } from '../../platform/event-loop.ts'
+import { randomBase62 } from '../../platform/ids.ts'
 import { parseObjectLocation } from '../../platform/object-store/locations.ts'
-import type { ObjectStore } from '../../platform/object-store/object-store.ts'
+import { type ObjectStore, ObjectStoreError } from '../../platform/object-store/object-store.ts'
 import { openObjectStore } from '../../platform/object-store/open-object-store.ts'
+import { readObject } from '../../platform/object-store/read-object.ts'
 import { type ObjectStoreConfig, readS3Settings } from '../../platform/object-store/settings.ts'
+import { bytesSource } from '../../platform/object-store/sources.ts'
 import type { ServingStore } from '../../scoring/model-cache.ts'
 import type { OpenJobs } from '../open.ts'
 import { BATCH_JOB } from './batch.ts'
 import { DiskRoom, localDisk } from './disk-room.ts'
 import { BatchFiles } from './files.ts'
-import { StorePlace } from './place.ts'
 import { BatchRunner } from './run.ts'
 import { BatchService } from './service.ts'
 import type { BatchConfig } from './settings.ts'
@@ -157,4 +159,56 @@ async function available<T>(work: Promise<T>): Promise<T> {
   } catch (cause) {
     throw new AppError('unavailable', 'the store of batches is away, try again later', { cause })
   }
+}
+
+const KEY = '_place'
+const CHARS = 20
+
+/**
+ * The name of a store, which is in the store itself: replicas that share one find the same name,
+ * and a job goes only to a replica that has its files.
+ *
+ * A volume can go away while the process runs, and then another disk is at its path. It does not
+ * have the name: whoever is about to write, to remove or to miss something asks for it before.
+ */
+export class StorePlace {
+  private readonly store: Promise<ObjectStore>
+  private found = ''
+
+  constructor(store: Promise<ObjectStore>) {
+    this.store = store
+  }
+
+  /**
+   * The name, read each time. The first call gives one to a store that has none.
+   *
+   * @throws AppError `unavailable`, also if the store is not that of the first call
+   */
+  readonly name = async (): Promise<string> => {
+    try {
+      const store = await this.store
+      if (this.found === '') this.found = await formatName(store)
+      else if ((await readName(store)) !== this.found) {
+        const message = 'the store has not the name that it had: its volume is not mounted'
+        throw new ObjectStoreError('away', message)
+      }
+      return this.found
+    } catch (cause) {
+      throw new AppError('unavailable', 'the store of batches is away, try again later', { cause })
+    }
+  }
+}
+
+async function formatName(store: ObjectStore): Promise<string> {
+  if ((await store.head(KEY)) === null) {
+    await store.put(KEY, bytesSource(Buffer.from(randomBase62(CHARS)))).catch((error: unknown) => {
+      // Another replica was first.
+      if (!(error instanceof ObjectStoreError) || error.failure !== 'conflict') throw error
+    })
+  }
+  return readName(store)
+}
+
+async function readName(store: ObjectStore): Promise<string> {
+  return (await readObject(store, KEY, CHARS)).toString('latin1')
 }

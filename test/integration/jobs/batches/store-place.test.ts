@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { BatchFiles } from '../../../../src/jobs/batches/files.ts'
-import { StorePlace } from '../../../../src/jobs/batches/place.ts'
+import { StorePlace } from '../../../../src/jobs/batches/open.ts'
 import { TeamFolderStore } from '../../../../src/jobs/batches/team-folder-store.ts'
 import { bytesSource } from '../../../../src/platform/object-store/sources.ts'
 

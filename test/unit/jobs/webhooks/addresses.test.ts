@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isPublicAddress } from '../../../../src/jobs/webhooks/addresses.ts'
-import { targetRules } from '../../../../src/jobs/webhooks/target.ts'
+import { isPublicAddress, targetRules } from '../../../../src/jobs/webhooks/target.ts'
 
 // Whoever may set an address must not reach what stands behind the service.
 test.each([
