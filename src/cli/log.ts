@@ -8,7 +8,6 @@ import { loadConfig } from '../config.ts'
 import { AppError, deploymentNotFound } from '../errors.ts'
 import { OPERATOR } from '../identity/audit/record.ts'
 import { erasureFields, type LogExportQuery } from '../log/index.ts'
-import { adoptArchive, declareAdopt } from './adopt-archive.ts'
 import { ChoiceOption, readArguments, UsageError, ValueError } from './arguments.ts'
 import { cliFailure } from './failures.ts'
 import { declareVerify, verifyTeam } from './log-verify.ts'
@@ -17,7 +16,7 @@ import { type CommandContext, DONE, EXIT_CODES, REFUSED, type Report } from './r
 import { type CliServices, createCliServices } from './services.ts'
 
 /** Things that the commands get from their process, or from a test. */
-export interface LogContext {
+interface LogContext {
   /** The way the program is called. */
   readonly call: string
   /** Opens the services; the command closes them. */
@@ -204,4 +203,44 @@ async function writeFile(file: string, chunks: AsyncIterable<string | Uint8Array
     if (!(cause instanceof Error) || !('syscall' in cause)) throw cause
     throw new AppError('invalid_request', `${file} can't be written: ${cause.message}`, { cause })
   }
+}
+
+/** Declares `log adopt-archive`. */
+function declareAdopt(program: Command): void {
+  program
+    .command('adopt-archive')
+    .summary('gives the archive of the score log to a database that was restored')
+    .description(
+      'Lets this database go on with the archive of SCORE_LOG_ARCHIVE, after it was restored from ' +
+        'a backup: the archive refuses it, because the database that it is a copy of may still ' +
+        'work there. That one can only read the archive from then on. The audit log of each ' +
+        'team records it with the actor operator. Without the option nothing is changed.',
+    )
+    .addOption(
+      new Option(
+        '--others-are-stopped',
+        'confirms that no other copy of the database works on the archive',
+      ),
+    )
+    .addHelpText('after', ['', EXIT_CODES].join('\n'))
+}
+
+/**
+ * Runs `log adopt-archive`.
+ *
+ * @returns what to print
+ * @throws AppError `invalid_request` without an archive, or without the confirmation
+ */
+async function adoptArchive(
+  { teams, archiveAdoption }: Pick<CliServices, 'teams' | 'archiveAdoption'>,
+  values: ReadonlyMap<string, unknown>,
+): Promise<string> {
+  if (archiveAdoption === null) {
+    throw new AppError('invalid_request', 'there is no archive: set SCORE_LOG_ARCHIVE')
+  }
+  const teamIds = (await teams.list()).map(({ id }) => id).sort()
+  const isConfirmed = values.get('others-are-stopped') === true
+  return (await archiveAdoption.adopt(teamIds, isConfirmed))
+    ? 'The archive is of this database now. Other copies of it can only read it.\n'
+    : 'The archive is of this database already: nothing was changed.\n'
 }

@@ -10,7 +10,7 @@ import { parseStoredJson } from '../../platform/json.ts'
 import { type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { challengers, deployments } from '../../tables/deployments.ts'
 import { models } from '../../tables/models.ts'
-import { putBaselineInForce, readBaselineInForce } from './baseline-in-force.ts'
+import { reasonBaselinesInForce } from '../../tables/reasons.ts'
 import type { Candidate, Challenger, ChangeReader, Deployment } from './deployment.ts'
 import { retireModel, setModelStatus } from './model-status.ts'
 import { endOutdated, insertRequest, undonePromotion } from './request-writer.ts'
@@ -300,4 +300,44 @@ function namesIn(spec: unknown): string[] {
   return features
     .map((feature: { readonly name?: unknown } | null) => feature?.name)
     .filter((name) => typeof name === 'string')
+}
+
+/**
+ * Measures the reasons of a model against another baseline, if a change does.
+ *
+ * @returns what the audit record says of it
+ */
+async function putBaselineInForce(
+  tx: Transaction,
+  deploymentId: string,
+  { reasonBaseline }: Change,
+): Promise<object> {
+  if (reasonBaseline === undefined) return {}
+  const { modelId, baselineId, replacedId } = reasonBaseline
+  const table = reasonBaselinesInForce
+  await tx
+    .insert(table)
+    .values({ deploymentId, modelId, baselineId })
+    .onConflictDoUpdate({ target: [table.deploymentId, table.modelId], set: { baselineId } })
+  return {
+    reason_baseline: {
+      model_id: modelId,
+      baseline_id: baselineId,
+      replaced_baseline_id: replacedId,
+    },
+  }
+}
+
+/** Id of the reason baseline in force for a model; null if none is. */
+async function readBaselineInForce(
+  tx: Transaction,
+  deploymentId: string,
+  modelId: string,
+): Promise<string | null> {
+  const table = reasonBaselinesInForce
+  const [found] = await tx
+    .select({ baselineId: table.baselineId })
+    .from(table)
+    .where(and(eq(table.deploymentId, deploymentId), eq(table.modelId, modelId)))
+  return found?.baselineId ?? null
 }

@@ -16,15 +16,14 @@ import {
   ReasonCountsQuery,
   ReasonCounts as ReasonCountsSchema,
 } from '../../../schemas/reasons.ts'
-import { DEFAULT_LANGUAGE } from '../../engine/index.ts'
+import { type BinChange, DEFAULT_LANGUAGE } from '../../engine/index.ts'
 import { DEPLOYERS, MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
 import { provenCaller, userCaller } from '../../http/access/request-caller.ts'
 import { limitBodies } from '../../http/body-limit.ts'
 import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import { outcomeAnswer } from '../../registry/deployments/responses.ts'
-import type { ExplanationService } from './explanation.ts'
-import { explanationAnswer } from './explanation-answer.ts'
+import type { Explanation, ExplanationService } from './explanation.ts'
 import type { MethodReport } from './method-report.ts'
 import type { GradeCounts, ReasonCounts } from './reason-counts.ts'
 import type { ReasonService, StoredBaseline } from './service.ts'
@@ -212,5 +211,56 @@ function reportAnswer({ n, cutoff, pairs }: MethodReport) {
       same_set: sameSet,
       mean_jaccard: meanJaccard,
     })),
+  }
+}
+
+/** An explanation in the words of the public contract. */
+function explanationAnswer(explanation: Explanation) {
+  const { result, reasons, target, counterfactuals, featureNames, sensitivity, findBin } =
+    explanation
+  const formatName = (feature: number) => featureNames[feature] ?? ''
+  const changeAnswer = ({ feature, bin, gain }: BinChange) => ({
+    feature: formatName(feature),
+    bin: findBin(feature, bin),
+    gain,
+  })
+  return {
+    request_id: explanation.requestId,
+    record_index: explanation.recordIndex,
+    model_id: explanation.modelId,
+    score: result.score,
+    risk_grade: result.grade,
+    pd: result.pd,
+    cutoff: explanation.cutoff,
+    reasons: reasons === null ? null : [...reasons.reasons],
+    ...(reasons?.found.isTruncated === true && { reasons_truncated: true }),
+    ...(reasons?.found.isEmpty === true && { no_adverse_factor: true }),
+    key_factors: [...(reasons?.keyFactors ?? [])],
+    reason_method: reasons?.method ?? null,
+    score_range: explanation.scoreRange,
+    features: [...explanation.features],
+    counterfactuals: {
+      need: counterfactuals.need,
+      target: target === null ? null : targetAnswer(target),
+      single: counterfactuals.single.map(changeAnswer),
+      least_set: counterfactuals.leastSet?.map(changeAnswer) ?? null,
+    },
+    sensitivity:
+      sensitivity?.map((bins, feature) => ({
+        feature: formatName(feature),
+        bins: bins.map(({ bin, points, score, grade }) => ({
+          ...findBin(feature, bin),
+          points,
+          score,
+          risk_grade: grade,
+        })),
+      })) ?? null,
+  }
+}
+
+function targetAnswer({ cutoff, grade }: NonNullable<Explanation['target']>) {
+  return {
+    ...(cutoff !== null && { cutoff }),
+    ...(grade !== null && { risk_grade: grade }),
   }
 }

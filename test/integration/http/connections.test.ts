@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { Connections } from '../../../src/http/overload/connections.ts'
+import { Connections } from '../../../src/http/overload/load-shedder.ts'
 import { readScoresFrom } from '../../../src/scoring/fast-path/score-connection.ts'
 import { steppingClock } from '../../support/start/team.ts'
 

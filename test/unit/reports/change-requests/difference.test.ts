@@ -3,9 +3,8 @@ import { checkSpec, compileModel, type ScorecardSpec } from '../../../../src/eng
 import type { StoredModel } from '../../../../src/log/reading/stored-models.ts'
 import type { ChangeRequest } from '../../../../src/registry/deployments/approval.ts'
 import type { AuditedState } from '../../../../src/registry/deployments/deployment.ts'
-import { ChangeScans } from '../../../../src/reports/change-requests/change-scans.ts'
+import { ChangeScans, changedBins } from '../../../../src/reports/change-requests/change-scans.ts'
 import { DifferenceReader } from '../../../../src/reports/change-requests/difference.ts'
-import { changedBins } from '../../../../src/reports/change-requests/model-difference.ts'
 import { card, numeric } from '../../../support/cards/cards.ts'
 
 /** A card whose features have many bins, each a point apart. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ClockWatch } from '../../../../src/telemetry/host/clock-watch.ts'
+import { ClockWatch } from '../../../../src/telemetry/host/checks.ts'
 import { ManualClock } from '../../../support/start/manual-clock.ts'
 
 const DATABASE_MS = 1_800_000_000_000
