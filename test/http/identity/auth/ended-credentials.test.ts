@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import type { Database } from '../../../../src/platform/db/client.ts'
-import { newId } from '../../../../src/platform/ids/ids.ts'
+import { newId } from '../../../../src/platform/ids.ts'
 import { refreshTokens } from '../../../../src/tables/auth.ts'
 import { serviceAccounts } from '../../../../src/tables/service-accounts.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
