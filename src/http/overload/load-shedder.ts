@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { Server, Socket } from 'node:net'
+import { AppError } from '../../errors.ts'
 import type { EventLoopWatch } from '../../platform/event-loop.ts'
+import { failureReply } from '../reply.ts'
+import { STATUS_BY_CODE } from '../status.ts'
 import { BodyBudget } from './body-budget.ts'
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024
@@ -8,6 +11,19 @@ const ANSWER_BYTES_MAX = 256 * 1024 * 1024
 
 /** Why a request was refused to keep the others going. */
 type ShedReason = 'event_loop' | 'body_memory' | 'answer_memory'
+
+export const SHED_STATUS = STATUS_BY_CODE.unavailable
+
+export function overloaded(): AppError {
+  return new AppError('unavailable', 'the service is overloaded, try again later')
+}
+
+const overloadedOnce = overloaded()
+
+/** Makes the body of a refusal, without the cost of an error with its stack. */
+export function overloadReply(requestId: string) {
+  return failureReply(overloadedOnce, requestId)
+}
 
 /** Decides which requests the process refuses because of its load, and counts them. */
 export class LoadShedder {
@@ -24,7 +40,7 @@ export class LoadShedder {
 
   /** Tells whether a batch of a team would be refused now. */
   isBusyFor(teamId: string): boolean {
-    return this.answers.isFullFor(teamId) || !this.loop.hasTimeForScore()
+    return this.answers.isFullFor(teamId) || !this.loop.hasTimeForScore(null)
   }
 
   /**
@@ -36,9 +52,14 @@ export class LoadShedder {
     return true
   }
 
-  /** Tells whether a score is refused because the event loop is late; counts a refusal. */
-  refusesScore(): boolean {
-    if (this.loop.hasTimeForScore()) return false
+  /**
+   * Tells whether a score is refused because this turn of the event loop has no time for it; counts
+   * a refusal.
+   *
+   * @param teamId whose single score it is; null for a batch
+   */
+  refusesScore(teamId: string | null): boolean {
+    if (this.loop.hasTimeForScore(teamId)) return false
     this.shed.event_loop++
     return true
   }

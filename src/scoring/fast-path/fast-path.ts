@@ -8,7 +8,7 @@ import {
 } from '../../http/access/caller.ts'
 import { computeDigest } from '../../http/idempotency/sealer.ts'
 import type { IdempotencyService } from '../../http/idempotency/service.ts'
-import type { LoadShedder } from '../../http/overload/load-shedder.ts'
+import { type LoadShedder, overloadReply, SHED_STATUS } from '../../http/overload/load-shedder.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
 import type { RequestObserver } from '../../http/request-observer.ts'
 import type { Closing } from '../../http/shutdown.ts'
@@ -80,8 +80,8 @@ interface KeyedBody {
  * request goes to its score and back without Fastify, whose routing, hooks and replies cost more
  * than the score.
  *
- * The fast path sends no response but the score. It leaves every other request to Fastify, together
- * with what it knows by then. Where both ways can answer, they answer the same.
+ * The fast path sends no response but the score, and 503 where the event loop has no time for one.
+ * It leaves every other request to Fastify, together with what it knows by then. Where both ways can answer, they answer the same.
  */
 export class FastPath {
   private readonly options: FastPathOptions
@@ -163,24 +163,30 @@ export class FastPath {
 
   private readBody(scoring: Scoring, quotaDecision: QuotaDecision): void {
     const { exchange, caller } = scoring
-    const { loop } = this.options.shedder
-    if (!loop.hasTimeForScore()) {
+    const { shedder } = this.options
+    const { teamId } = caller
+    const early = exchange.readBody()
+    if (early !== null) {
+      if (shedder.refusesScore(teamId)) this.refuse(scoring, quotaDecision)
+      else this.takeBody(scoring, quotaDecision, early)
+      return
+    }
+    if (!shedder.loop.hasTimeForScore(teamId)) {
       this.fallBack(scoring, { caller, quotaDecision })
       return
     }
-    const early = exchange.readBody()
-    if (early !== null) {
-      this.takeBody(scoring, quotaDecision, early)
-      return
-    }
-    exchange.awaitBody((body) => {
-      // Many bodies may end in one turn of the event loop, and a caller's proof ages meanwhile:
-      // Fastify sheds the score, or proves the caller again.
-      if (body instanceof Error) this.fallBack(scoring, { caller, quotaDecision, failure: body })
-      else if (loop.hasTimeForScore() && this.isProven(scoring)) {
-        this.takeBody(scoring, quotaDecision, body)
-      } else this.fallBack(scoring, { caller, quotaDecision, body })
+    exchange.awaitBody((failure) => {
+      if (failure !== null) this.fallBack(scoring, { caller, quotaDecision, failure })
+      // Many bodies may end in one turn of the event loop.
+      else if (shedder.refusesScore(teamId)) this.refuse(scoring, quotaDecision)
+      else this.takeLateBody(scoring, quotaDecision, exchange.readBody())
     })
+  }
+
+  /** A caller's proof ages while the body comes: then Fastify proves the caller again. */
+  private takeLateBody(scoring: Scoring, quotaDecision: QuotaDecision, body: Buffer | null): void {
+    if (body !== null && this.isProven(scoring)) this.takeBody(scoring, quotaDecision, body)
+    else this.fallBack(scoring, { caller: scoring.caller, quotaDecision, body })
   }
 
   private isProven({ receivedAtMs }: Scoring): boolean {
@@ -224,7 +230,8 @@ export class FastPath {
         return
       }
       if (begun.kind === 'claimed') claim = begun.claim
-      const isTaken = shedder.loop.hasTimeForScore() && (await this.isStillProven(scoring))
+      const isTaken =
+        shedder.loop.hasTimeForScore(caller.teamId) && (await this.isStillProven(scoring))
       if (!isTaken) {
         if (claim !== null) await idempotency.release(claim)
         this.fallBack(scoring, { ...known, body: bytes })
@@ -244,7 +251,7 @@ export class FastPath {
         body: Buffer.from(text),
       }
       const isKept = claim !== null && (await idempotency.keep(claim, caller.teamId, answer))
-      this.answer(scoring, quotaDecision, text, !isKept)
+      this.answer(scoring, quotaDecision, text, { isNotKept: !isKept })
     } catch (failure) {
       if (claim !== null) await idempotency.release(claim)
       this.fallBack(scoring, { ...known, failure: failure as Error })
@@ -282,10 +289,11 @@ export class FastPath {
     scoring: Scoring,
     { remaining }: QuotaDecision,
     text: string,
-    isNotKept = false,
+    { isNotKept = false, isShed = false } = {},
   ): void {
     const { exchange, requestId, receivedAtMs, caller, span } = scoring
-    const headers = { requestId, quota: this.findQuota(caller), remaining, isNotKept }
+    const quota = this.findQuota(caller)
+    const headers = { requestId, quota, remaining, isNotKept, isShed }
     exchange.answer(headers, text)
     this.options.observer.observe({
       requestId,
@@ -293,7 +301,7 @@ export class FastPath {
       load: 'single',
       method: 'POST',
       route: SCORE_ROUTE,
-      status: 200,
+      status: isShed ? SHED_STATUS : 200,
       receivedAtMs,
       caller,
       traceparent: exchange.head.traceparent,
@@ -301,6 +309,12 @@ export class FastPath {
       isReplay: false,
       isOperational: false,
     })
+  }
+
+  /** Fastify would take several times as long for a refusal as a score takes. */
+  private refuse(scoring: Scoring, quotaDecision: QuotaDecision): void {
+    const text = JSON.stringify(overloadReply(scoring.requestId))
+    this.answer(scoring, quotaDecision, text, { isShed: true })
   }
 
   private fallBack(

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { NOT_KEPT_HEADER } from '../../http/idempotency/service.ts'
-import { JSON_TYPE } from '../../http/reply.ts'
+import { SHED_STATUS } from '../../http/overload/load-shedder.ts'
+import { JSON_TYPE, RETRY_AFTER_SEC } from '../../http/reply.ts'
 import { quotaHeaders } from '../../rate-limit/plugin.ts'
 import type { Exchange, ScoreHeaders } from './exchange.ts'
 import { attachFallback, type Fallback } from './fallback.ts'
@@ -21,6 +22,7 @@ export class NodeExchange implements Exchange {
   private readonly request: IncomingMessage
   private readonly response: ServerResponse
   private readonly fastify: RequestListener
+  private readonly chunks: Buffer[] = []
 
   constructor({ head, receivedAtMs, request, response, fastify }: NodeRequest) {
     this.head = head
@@ -32,22 +34,24 @@ export class NodeExchange implements Exchange {
 
   /** Most bodies arrive with the head, and are complete by now. */
   readBody(): Buffer | null {
-    const { request, head } = this
+    const { request, head, chunks } = this
+    if (request.readableEnded) return Buffer.concat(chunks)
     const isComplete = request.complete && request.readableLength === head.bodyBytes
     return isComplete ? request.read() : null
   }
 
-  awaitBody(onBody: (body: Buffer | Error) => void): void {
-    const { request } = this
-    const chunks: Buffer[] = []
+  awaitBody(onEnd: (failure: Error | null) => void): void {
+    const { request, chunks } = this
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.once('end', () => onBody(Buffer.concat(chunks)))
-    request.once('error', onBody)
+    request.once('end', () => onEnd(null))
+    request.once('error', onEnd)
   }
 
-  answer({ requestId, quota, remaining, isNotKept }: ScoreHeaders, text: string): void {
+  answer(headers: ScoreHeaders, text: string): void {
+    const { requestId, quota, remaining, isNotKept, isShed } = headers
     if (isNotKept) this.response.setHeader(NOT_KEPT_HEADER, 'false')
-    this.response.writeHead(200, {
+    if (isShed) this.response.setHeader('retry-after', RETRY_AFTER_SEC)
+    this.response.writeHead(isShed ? SHED_STATUS : 200, {
       'x-request-id': requestId,
       ...quotaHeaders(quota, remaining),
       'content-type': JSON_TYPE,

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { NOT_KEPT_HEADER } from '../../http/idempotency/service.ts'
-import { JSON_TYPE } from '../../http/reply.ts'
+import { JSON_TYPE, RETRY_AFTER_SEC } from '../../http/reply.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Exchange, ScoreHeaders } from './exchange.ts'
 import { type Fallback, handOver } from './fallback.ts'
@@ -36,6 +36,7 @@ interface ConnectionOptions {
 /** Node gets a body that is not complete after this time, and has time-outs of its own for it. */
 const BODY_WAIT_MS = 100
 const NOT_KEPT_LINE = `${NOT_KEPT_HEADER}: false\r\n`
+const RETRY_LINE = `retry-after: ${RETRY_AFTER_SEC}\r\n`
 /** A longer head is not remembered for the next request. */
 const REMEMBERED_HEAD_BYTES_MAX = 1_024
 
@@ -274,11 +275,12 @@ class SocketExchange implements Exchange {
     throw new Error('a request is taken when its body is complete')
   }
 
-  answer({ requestId, quota, remaining, isNotKept }: ScoreHeaders, text: string): void {
+  answer(headers: ScoreHeaders, text: string): void {
+    const { requestId, quota, remaining, isNotKept, isShed } = headers
     const bytes = Buffer.byteLength(text)
     const head =
-      `HTTP/1.1 200 OK\r\nx-request-id: ${requestId}\r\nx-ratelimit-limit: ${quota}\r\n` +
-      `x-ratelimit-remaining: ${remaining}\r\n${isNotKept ? NOT_KEPT_LINE : ''}content-type: ${JSON_TYPE}\r\n` +
+      `HTTP/1.1 ${isShed ? '503 Service Unavailable' : '200 OK'}\r\nx-request-id: ${requestId}\r\nx-ratelimit-limit: ${quota}\r\n` +
+      `x-ratelimit-remaining: ${remaining}\r\n${isNotKept ? NOT_KEPT_LINE : ''}${isShed ? RETRY_LINE : ''}content-type: ${JSON_TYPE}\r\n` +
       `content-length: ${bytes}\r\nDate: ${httpDate()}\r\nConnection: keep-alive\r\n` +
       `Keep-Alive: ${this.connection.keepAlive}\r\n\r\n`
     this.connection.answer(this, head + text, head.length + bytes)

@@ -134,16 +134,57 @@ describe('a request that the fast path gives up', () => {
   )
 
   // A key that was revoked while the body was on its way scores nothing.
-  test('is proven again when its body took long', async () => {
-    const asked = vi.spyOn(service.services.telemetry.shedder.loop, 'hasTimeForScore')
-    const socket = await sendPart('', 5)
-    await expect.poll(() => asked.mock.calls.length).toBeGreaterThan(0)
-    clock.advance(1_000)
-    const lookUps = vi.spyOn(service.services.keys, 'findCaller')
-    socket.write(BODY.slice(-5))
-    const [response] = (await once(socket, 'data')) as string[]
-    socket.destroy()
-    expect(response).toMatch(/^HTTP\/1\.1 200 /)
-    expect(lookUps).toHaveBeenCalledOnce()
+  test.each(WAYS)('is proven again when its body took long, by %s', async (_way, query) => {
+    const { shedder } = service.services.telemetry
+    const { keys } = service.services
+    const asked = vi.spyOn(shedder.loop, 'hasTimeForScore')
+    for (const isRevoked of [false, true]) {
+      asked.mockClear()
+      const socket = await sendPart(query, 5)
+      await expect.poll(() => asked.mock.calls.length).toBeGreaterThan(0)
+      clock.advance(1_000)
+      const before = await keyLookups()
+      if (isRevoked) {
+        vi.spyOn(keys, 'findHeldCaller').mockReturnValue(null)
+        vi.spyOn(keys, 'findCaller').mockReturnValue(null)
+      }
+      socket.write(BODY.slice(-5))
+      const [response] = (await once(socket, 'data')) as string[]
+      socket.destroy()
+      expect(response).toMatch(isRevoked ? /^HTTP\/1\.1 401 / : /^HTTP\/1\.1 200 /)
+      if (!isRevoked) expect(await keyLookups()).toBe(before + 1)
+    }
+  })
+
+  test('is refused alike on each way, and counted', async () => {
+    const { shedder } = service.services.telemetry
+    const asked = vi.spyOn(shedder.loop, 'hasTimeForScore').mockReturnValue(false)
+    const caller = await service.services.keys.findCaller(key)
+    const { port } = service.app.server.address() as AddressInfo
+    const ask = async (query: string, further: string) => {
+      const before = shedder.shed.event_loop
+      const socket = connect(port, '127.0.0.1').setEncoding('utf8')
+      const head = `POST /v1/score/${slug}${query} HTTP/1.1\r\nhost: x\r\n${further}`
+      const facts = `authorization: Bearer ${key}\r\ncontent-type: application/json\r\n`
+      socket.write(`${head}${facts}content-length: ${BODY.length}\r\n\r\n${BODY}`)
+      const [response = ''] = (await once(socket, 'data')) as string[]
+      socket.destroy()
+      expect(shedder.shed.event_loop).toBe(before + 1)
+      expect(asked).toHaveBeenLastCalledWith(caller?.teamId)
+      return response
+        .replace(/req_\w+/g, 'ID')
+        .replace(/(remaining|date): .*/gi, '$1')
+        .split('\r\n')
+    }
+    const bySocket = await ask('', '')
+    expect(bySocket[0]).toBe('HTTP/1.1 503 Service Unavailable')
+    expect(bySocket).toContain('retry-after: 1')
+    const byNode = await ask('', 'te: trailers\r\n')
+    const byFastify = await ask('?lang=en', '')
+    expect(new Set(byNode)).toEqual(new Set(bySocket))
+    expect(new Set(byFastify)).toEqual(new Set(bySocket))
+    const batch = { records: [{ income: 1200 }] }
+    await service.call({ url: `/v1/score/${slug}/batch`, token: key, body: batch })
+    expect(asked).toHaveBeenLastCalledWith(null)
   })
 })

@@ -17,10 +17,10 @@ function watched() {
   return {
     watch,
     /** A score comes when the turn has run for so many milliseconds more. */
-    scoreAfter: (ms: number, cpuMs = ms) => {
+    scoreAfter: (ms: number, cpuMs = ms, teamId: string | null = 'team_1') => {
       clock.advance(ms)
       clock.cpuMs += cpuMs
-      return watch.hasTimeForScore()
+      return watch.hasTimeForScore(teamId)
     },
     /** A turn ends after so many milliseconds more. */
     endAfter: (ms: number) => {
@@ -75,6 +75,39 @@ test('time in which other processes had the processor sheds nothing', () => {
     true,
   ])
   expect(scoreAfter(5_000, 1)).toBe(false)
+})
+
+// Whatever one team sends at once, the scores of another wait for little of it.
+test('a team whose scores took 40 ms of a turn gives way if another team has scored lately', () => {
+  const { scoreAfter, endAfter } = watched()
+  const score = (team: string, ms = 5) => scoreAfter(ms, ms, team)
+  endAfter(TICK_MS)
+  // Alone it has the whole turn.
+  expect(Array.from({ length: 20 }, () => score('heavy')).every(Boolean)).toBe(true)
+  endAfter(0)
+  expect(score('light')).toBe(true)
+  endAfter(0)
+  const heavy = Array.from({ length: 12 }, () => score('heavy'))
+  expect(heavy).toEqual([...Array(9).fill(true), false, false, false])
+  expect(score('light')).toBe(true)
+  expect(score('heavy')).toBe(false)
+  // The next turn is a new one, and after ten seconds it is alone again.
+  endAfter(0)
+  expect(score('heavy')).toBe(true)
+  endAfter(10_001)
+  expect(Array.from({ length: 20 }, () => score('heavy')).every(Boolean)).toBe(true)
+})
+
+test('a batch takes no time from a team, nor does longer work between two scores', () => {
+  const { scoreAfter, endAfter } = watched()
+  scoreAfter(0, 0, 'team_2')
+  endAfter(TICK_MS)
+  expect(scoreAfter(0)).toBe(true)
+  expect(scoreAfter(1, 1, null)).toBe(true)
+  expect(scoreAfter(100)).toBe(true)
+  expect(scoreAfter(100)).toBe(true)
+  expect(scoreAfter(19)).toBe(true)
+  expect(scoreAfter(1)).toBe(false)
 })
 
 // A process that does not listen has no turns that could end an overload.

@@ -116,7 +116,7 @@ function fastServer(reading: Reading): Server {
       const facts = readFacts(`/v1/score/${head.slug}`, bytes)
       seen.push(facts)
       exchange.answer(
-        { requestId: 'req', quota: QUOTA, remaining: 1, isNotKept: false },
+        { requestId: 'req', quota: QUOTA, remaining: 1, isNotKept: false, isShed: false },
         formatText(facts),
       )
     }
@@ -274,7 +274,7 @@ describe('a connection', () => {
     readScoresFrom(server, { bodyBytesMax: BODY_BYTES_MAX, clock: systemClock, take })
     const socket = new MemorySocket()
     server.emit('connection', socket)
-    const answer = { requestId: 'req', quota: QUOTA, remaining: 1, isNotKept: false }
+    const answer = { requestId: 'req', quota: QUOTA, remaining: 1, isNotKept: false, isShed: false }
     socket.push(usual)
     await turn()
     exchanges[0]?.answer(answer, '"first"')
