@@ -183,10 +183,17 @@ export class FastPath {
     })
   }
 
-  /** A caller's proof ages while the body comes: then Fastify proves the caller again. */
+  /** A caller's proof ages while the body comes: it is proven again here, or by Fastify. */
   private takeLateBody(scoring: Scoring, quotaDecision: QuotaDecision, body: Buffer | null): void {
-    if (body !== null && this.isProven(scoring)) this.takeBody(scoring, quotaDecision, body)
-    else this.fallBack(scoring, { caller: scoring.caller, quotaDecision, body })
+    const { caller, exchange } = scoring
+    const { keys } = this.options
+    const found = this.isProven(scoring) ? caller : keys.findHeldCaller(exchange.head.keySecret)
+    if (found instanceof Promise) found.catch(() => undefined)
+    else if (body !== null && found !== undefined && isUsualCaller(found)) {
+      this.takeBody({ ...scoring, caller: found }, quotaDecision, body)
+      return
+    }
+    this.fallBack(scoring, { caller, quotaDecision, body })
   }
 
   private isProven({ receivedAtMs }: Scoring): boolean {
