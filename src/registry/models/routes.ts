@@ -19,8 +19,11 @@ import { signalWhileConnected } from '../../http/connected.ts'
 import { defineRoute } from '../../http/define-route.ts'
 import { sendList } from '../../http/list.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
+import { free } from '../../platform/bytes/free.ts'
+import { runInTurns } from '../../platform/turn-taker.ts'
+import { encodeSpec } from './encode-spec.ts'
 import { deployedFields } from './responses.ts'
-import { type Model, type ModelService, sha256 } from './service.ts'
+import type { Model, ModelService } from './service.ts'
 
 interface ModelRouteOptions {
   readonly models: ModelService
@@ -88,9 +91,12 @@ export const modelRoutes: FastifyPluginAsyncTypebox<ModelRouteOptions> = async (
       const { model, specText, parityText } = await models.get(teamId, request.params.id)
       const fields = JSON.stringify(listedModel(model)).slice(0, -1)
       // Sends the stored bytes; parsing and serialising again might alter them.
+      const spec = await runInTurns(encodeSpec(specText), signalWhileConnected(request, reply))
       const parity = parityText === null ? '' : `,"parity":${parityText}`
-      const hash = `"spec_sha256":"${sha256(specText)}"`
-      return reply.type(JSON_TYPE).send(`${fields},${hash},"spec":${specText}${parity}}`)
+      const before = Buffer.from(`${fields},"spec_sha256":"${spec.sha256}","spec":`)
+      const answer = Buffer.concat([before, ...spec.parts, Buffer.from(`${parity}}`)])
+      reply.raw.once('finish', () => free(answer))
+      return reply.type(JSON_TYPE).send(answer)
     },
   )
 
