@@ -6,7 +6,7 @@ import {
   lazyRouteComponent,
 } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
-import { isReached, ROOT } from './api/exchange.ts'
+import { awaitService, isReached, ROOT } from './api/exchange.ts'
 import { NotFound } from './layout/not-found.tsx'
 import { Shell } from './layout/shell.tsx'
 import { Unreached } from './layout/unreached.tsx'
@@ -33,7 +33,7 @@ function page<const Path extends string>(path: Path, load: LoadPage) {
  */
 async function loadPage(load: LoadPage): ReturnType<LoadPage> {
   try {
-    return await load()
+    return await awaitService(load())
   } catch (error) {
     if (await isReached()) throw error
     return { default: Unreached }

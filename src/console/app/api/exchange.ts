@@ -12,8 +12,10 @@ export const ROOT = import.meta.env.DEV
  */
 const REPEATS_MAX = 2
 const WAIT_SEC_MAX = 10
-/** Longest time for the answer of a question; a frozen service must not look like a slow one. */
+/** Longest time for the answer of a question. */
 const QUESTION_MS = 60_000
+/** Time after which a page asks whether the service lives at all, and the time for that answer. */
+const PATIENCE_MS = 2_500
 
 const listeners = new Set<() => void>()
 let failedSinceMs: number | null = null
@@ -44,7 +46,9 @@ function noteReach(isReached: boolean): void {
 export async function exchange(request: Request): Promise<Response> {
   const isQuestion = request.method === 'GET'
   for (let repeats = isQuestion ? REPEATS_MAX : 0; ; repeats--) {
-    const response = await send(request.clone(), isQuestion)
+    const limitMs = isQuestion ? QUESTION_MS : null
+    const answer = send(request.clone(), limitMs)
+    const response = await (isQuestion ? awaitService(answer) : answer)
     if (response.ok) return response
     const waitSec = Number(response.headers.get('retry-after') ?? 0)
     const isFull = response.status === 503 && waitSec > 0 && waitSec <= WAIT_SEC_MAX
@@ -53,19 +57,31 @@ export async function exchange(request: Request): Promise<Response> {
   }
 }
 
-export async function isReached(): Promise<boolean> {
+/** Waits for what the service sends; a frozen service must not look like a slow one. */
+export async function awaitService<Sent>(sent: Promise<Sent>): Promise<Sent> {
+  const end = new AbortController()
+  const timer = setTimeout(() => void isReached(end.signal), PATIENCE_MS)
   try {
-    await send(new Request(`${ROOT}livez`, { cache: 'no-store' }), true)
+    return await sent
+  } finally {
+    clearTimeout(timer)
+    end.abort()
+  }
+}
+
+export async function isReached(signal: AbortSignal | null = null): Promise<boolean> {
+  try {
+    await send(new Request(`${ROOT}livez`, { cache: 'no-store', signal }), PATIENCE_MS)
     return true
   } catch {
     return false
   }
 }
 
-async function send(request: Request, isQuestion: boolean): Promise<Response> {
+async function send(request: Request, limitMs: number | null): Promise<Response> {
   try {
-    const limit = isQuestion ? AbortSignal.timeout(QUESTION_MS) : null
-    const signal = limit === null ? request.signal : AbortSignal.any([request.signal, limit])
+    const limits = limitMs === null ? [] : [AbortSignal.timeout(limitMs)]
+    const signal = AbortSignal.any([request.signal, ...limits])
     const response = await fetch(request, { signal, credentials: 'same-origin' })
     const answer = isJson(response) ? await readJson(response) : response
     noteReach(true)
