@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
+import { Team } from '../../support/start/team.ts'
 
 const [backend = expect.fail('there is a database')] = backends
 const AWAY = 'The service does not answer since'
@@ -17,7 +18,12 @@ async function freeze({ page }: ConsolePage): Promise<() => void> {
 }
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
-  const browser = ConsoleBrowser.forSuite(TestService.forSuite(backend))
+  const service = TestService.forSuite(backend)
+  const browser = ConsoleBrowser.forSuite(service)
+  let team: Team
+  beforeAll(async () => {
+    team = await Team.of(service)
+  })
 
   test('a service that hangs while the code of a page loads is named, and the page comes', async () => {
     const visitor = await browser.signIn()
@@ -29,6 +35,31 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     goOn()
     await visitor.heading('Webhooks')
     await page.getByText(AWAY).waitFor({ state: 'detached' })
+    await visitor.close()
+  })
+
+  test('a page that only stands open says that the service is away, and is fresh afterwards', async () => {
+    const visitor = await browser.signIn()
+    const { page, context } = visitor
+    await page.clock.install()
+    await visitor.go('keys')
+    await page.getByRole('table').waitFor()
+    await context.setOffline(true)
+    await page.clock.fastForward(30_000)
+    await page.getByText(AWAY).waitFor({ timeout: 5_000 })
+    await context.setOffline(false)
+    await team.done('POST', '/v1/keys', { name: 'of the outage', scopes: ['score'] })
+    await page.clock.fastForward(5_000)
+    await page.getByText(AWAY).waitFor({ state: 'detached', timeout: 5_000 })
+    await page.getByText('of the outage').waitFor({ timeout: 5_000 })
+
+    // One that hangs is no other.
+    const goOn = await freeze(visitor)
+    await page.clock.fastForward(30_000)
+    await page.clock.fastForward(2_500)
+    await page.getByText(AWAY).waitFor({ timeout: 5_000 })
+    goOn()
+    await page.getByText(AWAY).waitFor({ state: 'detached', timeout: 5_000 })
     await visitor.close()
   })
 })

@@ -33,6 +33,11 @@ export async function renewAnswers(paths: readonly string[]): Promise<void> {
   await Promise.all(paths.map((path) => queries.invalidateQueries({ queryKey: [path] })))
 }
 
+// After an outage what is shown is old, or was not read at all.
+onReach(() => {
+  if (failingSince() === null) void queries.invalidateQueries({}, { cancelRefetch: false })
+})
+
 let readerId: string | null = null
 let wasOver = false
 // What one person has read is not for the next one. Nothing is shown before this runs.
