@@ -73,6 +73,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await verdict.getByLabel('Accept that no applicant').check()
     await verdict.getByRole('button', { name: 'Register' }).click()
     await verdict.getByText('is registered.').waitFor()
+    await verdict.getByText(/^bins of .+ and .+: have no Missing bin/).waitFor()
+    expect(await verdict.innerText()).not.toContain('features[')
 
     await page.getByRole('link', { name: 'See the model' }).click()
     await visitor.heading(`${name} 1.0.0`)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { gatherNotes } from '../../../src/console/app/ui/card.ts'
 import { completePeriod } from '../../../src/console/app/ui/complete-period.ts'
 import {
   index,
@@ -9,6 +10,7 @@ import {
   whole,
 } from '../../../src/console/app/ui/figures.ts'
 import { withVersion } from '../../../src/console/app/ui/names.ts'
+import { card, numeric } from '../../support/cards/cards.ts'
 
 test('a difference has the sign of what is shown, and none if that is 0', () => {
   const shown = [12.5, -12.5, 0, -0, -0.003, 0.003, -0.006].map((value) => signed(value))
@@ -51,4 +53,21 @@ test('the newest complete week begins on a Monday in UTC, the month on its first
 test('a name from right to left is kept apart from its version', () => {
   expect(withVersion('Loans', '1.2')).toBe('Loans 1.2')
   expect(withVersion('بطاقة 100 %', '1.2')).toBe('\u2068بطاقة 100 %\u2069 1.2')
+})
+
+test('a note on several features is said once, with their names', () => {
+  const spec = card([numeric('age', [['(0, 1]', 1]]), numeric('net_income', [['(0, 1]', 1]])])
+  const holes = { message: 'have no Missing bin' }
+  const notes = [
+    { path: 'features[0].bins', ...holes },
+    { path: 'scaling', message: 'is odd' },
+    { path: 'features[1].bins', ...holes },
+    { path: 'features[7].bins', ...holes },
+  ]
+  expect(gatherNotes(notes, spec as never)).toEqual([
+    { path: 'bins of Age and Net income', ...holes },
+    { path: 'scaling', message: 'is odd' },
+    { path: 'features[7].bins', ...holes },
+  ])
+  expect(gatherNotes(notes)).toEqual(notes)
 })

@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/types.ts'
-import { plainName } from './names.ts'
+import { inWords, plainName } from './names.ts'
 import { isObject, readTexts } from './reason-words.ts'
 
 type Spec = Schemas['ScorecardSpec']
@@ -39,6 +39,23 @@ export type FeatureName = (name: string) => string
 export function featureNames(spec: Spec | undefined): FeatureName {
   const labels = spec === undefined ? new Map<string, string>() : featureLabels(spec)
   return (name) => labels.get(name) ?? plainName(name)
+}
+
+/** Notes on parts of a card: what is true of several features is said once, with their names. */
+export function gatherNotes(notes: readonly Schemas['SpecWarning'][], spec?: Spec | null) {
+  const nameFeature = featureNames(spec ?? undefined)
+  const found = new Map<string, { part: string; names: string[]; message: string }>()
+  for (const { path, message } of notes) {
+    const [, place = '', rest = ''] = /^features\[(\d+)\]\.(.+)$/.exec(path) ?? []
+    const feature = spec?.features[Number(place || -1)]
+    const part = feature === undefined ? path : rest
+    const note = found.get(`${part} ${message}`) ?? { part, names: [], message }
+    if (feature !== undefined) note.names.push(nameFeature(feature.name))
+    found.set(`${part} ${message}`, note)
+  }
+  return [...found.values()].map(({ part, names, message }) => {
+    return { path: names.length === 0 ? part : `${part} of ${inWords(names)}`, message }
+  })
 }
 
 /** Joins categories in the file format. */

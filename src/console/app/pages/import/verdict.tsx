@@ -1,6 +1,7 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Environment, Schemas } from '../../api/types.ts'
+import { gatherNotes } from '../../ui/card.ts'
 import { Form } from '../../ui/dialog.tsx'
 import { Box, listChoices, useFields } from '../../ui/fields.tsx'
 import { counted, number, percent, signed, whole } from '../../ui/figures.ts'
@@ -8,12 +9,10 @@ import { CertificateView } from '../../ui/parity/certificate.tsx'
 import { PlainTable } from '../../ui/plain-table.tsx'
 import { Notice } from '../../ui/states.tsx'
 import { Card } from '../model/card.tsx'
-import { Registered } from '../upload/registered.tsx'
+import { NoteList, Registered } from '../upload/registered.tsx'
 
 type Result = Schemas['ImportResult']
 
-/** A sample may have a fault in each row. */
-const NOTES_MAX = 100
 export const ENVIRONMENTS = listChoices({
   staging: 'Staging: to try it',
   production: 'Production: to decide',
@@ -63,7 +62,9 @@ export function ImportVerdict(props: {
         notes={conversions}
         writeLabel={writeLabel}
       />
-      <Notes title="Worth a look" notes={result.spec_warnings ?? []} writeLabel={writeLabel} />
+      {registered === null && (
+        <Notes title="Worth a look" notes={gatherNotes(result.spec_warnings ?? [], spec)} />
+      )}
       {spec !== null && (
         <details>
           <summary>The scorecard: {counted(spec.features.length, 'feature')}</summary>
@@ -74,33 +75,14 @@ export function ImportVerdict(props: {
   )
 }
 
-interface NotesProps {
-  readonly notes: readonly Schemas['ImportNote'][]
-  readonly writeLabel: (path: string) => string
-}
-
-function NoteList({ notes, writeLabel }: NotesProps) {
-  const more = notes.length - NOTES_MAX
-  return (
-    <ul>
-      {notes.slice(0, NOTES_MAX).map(({ path, message }) => (
-        <li key={`${path} ${message}`}>
-          <strong>{writeLabel(path)}</strong>: {message.replaceAll('`', '')}
-        </li>
-      ))}
-      {more > 0 && <li>… and {whole(more)} more</li>}
-    </ul>
-  )
-}
-
-function Notes({ title, ...notes }: NotesProps & { title: string }) {
-  if (notes.notes.length === 0) return null
+function Notes({ title, ...list }: Parameters<typeof NoteList>[0] & { title: string }) {
+  if (list.notes.length === 0) return null
   return (
     <details>
       <summary>
-        {title}: {whole(notes.notes.length)}
+        {title}: {whole(list.notes.length)}
       </summary>
-      <NoteList {...notes} />
+      <NoteList {...list} />
     </details>
   )
 }
