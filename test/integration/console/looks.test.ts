@@ -270,6 +270,18 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.close()
   })
 
+  test('a link with a former name of a column loses it, one with a name of now keeps it', async () => {
+    const visitor = await browser.signIn()
+    const sorted = () => new URL(visitor.page.url()).searchParams.get('sort')
+    await visitor.go('models?sort=-gini')
+    await visitor.page.locator('th[aria-sort="descending"]', { hasText: 'Gini' }).waitFor()
+    expect(sorted()).toBe('-gini')
+    await visitor.go('models?sort=-power')
+    await visitor.page.getByRole('columnheader', { name: 'Gini' }).waitFor()
+    await expect.poll(sorted).toBe(null)
+    await visitor.close()
+  })
+
   test('members are added, get another role, and are removed', async () => {
     const visitor = await browser.signIn()
     const { page } = visitor

@@ -14,7 +14,7 @@ import {
   tableFeatures,
   useTable,
 } from '@tanstack/react-table'
-import { Fragment, type ReactNode, useMemo } from 'react'
+import { Fragment, type ReactNode, useEffect, useMemo } from 'react'
 import { useAddress } from './address.ts'
 import { type RowAction, RowActions, When } from './facts.tsx'
 import { counted } from './figures.ts'
@@ -123,6 +123,11 @@ export function DataTable<Row extends object>({
   const order = readOrder(address['sort'])
   const isKnown = definitions.some(({ id, enableSorting }) => enableSorting && id === order?.id)
   const sorting: SortingState = order && isKnown ? [order] : []
+  const isStale = order && !isKnown && definitions.some(({ enableSorting }) => enableSorting)
+  // An address with a former name of a column must not promise an order that is not there.
+  useEffect(() => {
+    if (isStale) change({ sort: undefined })
+  }, [isStale, change])
   const table = useTable({
     features,
     columns: definitions,
