@@ -92,6 +92,19 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await looksRight('explanation')
   })
 
+  test('a kept letter that can’t be read is named, and is not written back', async () => {
+    const { request_id: requestId } = await team.score(slug, {})
+    await page.evaluate("localStorage.setItem('scoreline.letter', '{half')")
+    await visitor.go(`scores/${requestId}`)
+    await visitor.sees('can’t be read, so the standard is shown')
+    await page.getByText('Dear applicant').first().waitFor()
+    await looksRight('letter-unreadable')
+    await page.getByLabel('Lender', { exact: true }).fill('A bank')
+    await page.getByText('can’t be read').waitFor({ state: 'detached' })
+    const kept = await page.evaluate("localStorage.getItem('scoreline.letter')")
+    expect(kept).toBe('{"lender":"A bank"}')
+  })
+
   test('the page of a model shows its codes, and which text is missing', async () => {
     await visitor.go(`models/${modelId}`)
     await visitor.sees('A text is missing: R13 (de).')

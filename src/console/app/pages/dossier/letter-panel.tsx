@@ -4,6 +4,8 @@ import { useState } from 'react'
 import { Copy } from '../../ui/facts.tsx'
 import { typed } from '../../ui/fields.tsx'
 import { Panel } from '../../ui/page.tsx'
+import { isObject } from '../../ui/reason-words.ts'
+import { Notice } from '../../ui/states.tsx'
 import {
   DECISIONS,
   type Decision,
@@ -18,13 +20,26 @@ const KEPT = 'scoreline.letter'
 
 type Kept = Readonly<Record<string, string>>
 
+/** Null for what is no template, such as half of a text. */
+function readKept(text = '{}'): Kept | null {
+  try {
+    const found: unknown = JSON.parse(text)
+    const areTexts = isObject(found) && Object.values(found).every((one) => typeof one === 'string')
+    return areTexts ? (found as Kept) : null
+  } catch {
+    return null
+  }
+}
+
 /** The whole letter in the applicant's language, from the lender's template. */
 export function LetterPanel({ facts }: { facts: LetterFacts }) {
-  const [kept, setKept] = useLocalStorage<Kept>({
+  const [stored, setKept] = useLocalStorage<Kept | null>({
     key: KEPT,
     defaultValue: {},
     getInitialValueInEffect: false,
+    deserialize: readKept,
   })
+  const kept = stored ?? {}
   const [decision, setDecision] = useState<Decision>('declined')
   const language = letterLanguage(facts.lang)
   const isKnown = facts.lang.toLowerCase().startsWith(language)
@@ -45,6 +60,12 @@ export function LetterPanel({ facts }: { facts: LetterFacts }) {
   })
   return (
     <Panel title="Letter to the applicant" actions={<Copy text={text} label="Copy the letter" />}>
+      {stored === null && (
+        <Notice kind="watch">
+          What this browser keeps of your letter can’t be read, so the standard is shown. Your next
+          change replaces it.
+        </Notice>
+      )}
       <div className="filters">
         {field('lender', 'Lender')}
         {field('contact', 'Where to write to')}
