@@ -27,12 +27,14 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const successor = { ...champion, version: '1.1.0', base_points: 470 }
     await team.challenge(slug, successor, 20)
     await team.shadow(slug, true)
-    await team.done('PUT', '/v1/outcome-definitions/gb12', {
-      label: 'Bad within 12 months',
-      window_months: 12,
-      bad_rule_text: '90 days past due',
-      maturity_months: 12,
-    })
+    for (const months of [12, 6]) {
+      await team.done('PUT', `/v1/outcome-definitions/gb${months}`, {
+        label: `Bad within ${months} months`,
+        window_months: months,
+        bad_rule_text: '90 days past due',
+        maturity_months: months,
+      })
+    }
     const lines = ['request_id,kind,definition,outcome,as_of,booked_at,event_date']
     const applicants = sampleApplicants().slice(0, 60)
     for (const [index, { applicant }] of applicants.entries()) {
@@ -104,5 +106,27 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     if (PICTURES !== undefined) {
       await page.screenshot({ path: join(PICTURES, 'performance-narrow.png'), fullPage: true })
     }
+  })
+
+  test('the studio counts bads by the definition that is chosen, and a link shows the same', async () => {
+    const { page } = visitor
+    await page.setViewportSize({ width: 1280, height: 900 })
+    // The first answer may be a report of before the upload.
+    const counted = async () => {
+      await visitor.go(`deployments/${slug}/cutoffs?definition=gb12`)
+      const found = page.getByText('Of 48 applicants with an outcome')
+      return await found.waitFor({ timeout: 2_000 }).then(
+        () => true,
+        () => false,
+      )
+    }
+    await expect.poll(counted).toBe(true)
+    await page.getByLabel('Definition of bad').selectOption('Bad within 6 months')
+    await visitor.sees('No outcomes are known, so bads are expected ones')
+    await page.reload()
+    await visitor.sees('No outcomes are known, so bads are expected ones')
+    expect(new URL(page.url()).searchParams.get('definition')).toBe('gb6')
+    expect(await visitor.violations()).toEqual([])
+    expect(await visitor.overflowPx()).toBeLessThanOrEqual(0)
   })
 })

@@ -1,18 +1,13 @@
 import { Button, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import {
-  medianBand,
-  readCutoffs,
-  useCutoffs,
-  useDefinitions,
-  usePerformance,
-} from '../../api/reports.ts'
+import { medianBand, readCutoffs, useCutoffs, usePerformance } from '../../api/reports.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
 import type { Period } from '../../ui/complete-period.ts'
+import { useDefinitionChoice } from '../../ui/definition-choice.tsx'
 import { typed } from '../../ui/fields.tsx'
 import { number, percent, readNumber, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
@@ -55,11 +50,13 @@ function Studio() {
   const { deployment, period } = useAbout()
   const { slug } = deployment
   const curve = useCurve(slug, period)
-  const performance = usePerformance(slug, useDefinitions().data?.[0]?.id)
+  const [definition, choice] = useDefinitionChoice()
+  const performance = usePerformance(slug, definition?.id)
   return (
     <>
       <div className="filters">
         <PeriodChoice standard={STANDARD} />
+        {choice}
       </div>
       <Loaded of={curve}>
         {(found) =>

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { api } from '../../api/client.ts'
 import { useModelNames } from '../../api/deployments.ts'
@@ -6,6 +6,7 @@ import { useDefinitions, usePerformance } from '../../api/reports.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'
+import { useDefinitionChoice } from '../../ui/definition-choice.tsx'
 import { Facts } from '../../ui/facts.tsx'
 import { Act } from '../../ui/fields.tsx'
 import { counted, percent, power, readNumber, whole } from '../../ui/figures.ts'
@@ -53,17 +54,17 @@ function Defined() {
   )
   return (
     <Loaded of={definitions} empty={none}>
-      {(all) => <Report definitions={all} />}
+      {() => <Report />}
     </Loaded>
   )
 }
 
-function Report({ definitions }: { definitions: readonly Schemas['OutcomeDefinition'][] }) {
+function Report() {
   const { deployment, champion, period } = useAbout()
   const { slug } = deployment
   const { mayDeploy } = useUser()
   const [search, change, bind] = useAddress()
-  const chosen = definitions.find(({ id }) => id === search['definition']) ?? definitions[0]
+  const [chosen, choice] = useDefinitionChoice()
   const development = readNumber(search['development'] ?? '')
   const isShare = development !== null && development >= 0 && development <= 1
   const asked = usePerformance(slug, chosen?.id, {
@@ -80,12 +81,7 @@ function Report({ definitions }: { definitions: readonly Schemas['OutcomeDefinit
   return (
     <>
       <div className="filters">
-        <NativeSelect
-          label="Definition of bad"
-          data={definitions.map(({ id, label }) => ({ value: id, label }))}
-          {...bind('definition')}
-          value={chosen?.id ?? ''}
-        />
+        {choice}
         <PeriodChoice standard={STANDARD} />
         <TextInput
           label="AUC at development (optional)"
