@@ -1,6 +1,6 @@
 /** Shorter names are near to too many others. */
 const CHARS_MIN = 6
-const EDITS_MAX = 2
+export const EDITS_MAX = 2
 
 /**
  * Finds variables that nobody reads and whose names are near to one that is read: some letters
@@ -26,7 +26,7 @@ function sortWords(name: string): string {
 }
 
 /** Counts the letters to add, take away or replace, or says that they are too many. */
-function countEdits(a: string, b: string): number {
+export function countEdits(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > EDITS_MAX) return EDITS_MAX + 1
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
   for (const [index, letter] of [...a].entries()) {

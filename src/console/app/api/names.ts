@@ -13,8 +13,7 @@ const NO_NAMES: Names = new Map([
 
 /** Names of all objects, and of people for roles that may see members. */
 export function useNames(): Names {
-  const { mayAudit } = useUser()
-  const isAuditor = mayAudit
+  const { mayAudit: isAuditor } = useUser()
   const { data = NO_NAMES } = useQuery({
     queryKey: ['/v1', 'names', isAuditor],
     staleTime: 30_000,

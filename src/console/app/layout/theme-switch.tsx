@@ -1,5 +1,5 @@
-import { NativeSelect, useMantineColorScheme } from '@mantine/core'
-import { listChoices } from '../ui/fields.tsx'
+import { type MantineColorScheme, NativeSelect, useMantineColorScheme } from '@mantine/core'
+import { listChoices, typed } from '../ui/fields.tsx'
 
 const THEMES = listChoices({ auto: 'Theme of the system', light: 'Light', dark: 'Dark' })
 
@@ -11,11 +11,7 @@ export function ThemeSwitch() {
       size="xs"
       aria-label="Theme"
       data={THEMES}
-      value={colorScheme}
-      onChange={({ currentTarget }) => {
-        const chosen = THEMES.find(({ value }) => value === currentTarget.value)
-        setColorScheme(chosen?.value ?? 'auto')
-      }}
+      {...typed(colorScheme, (chosen) => setColorScheme(chosen as MantineColorScheme))}
     />
   )
 }

@@ -21,7 +21,7 @@ export function listChoices<Value extends string>(labels: Readonly<Record<Value,
 export function useFields<Name extends string>(start: Readonly<Record<Name, string>>) {
   const [fields, setFields] = useState<Readonly<Record<Name, string>>>(start)
   const set = (name: Name, value: string) => setFields((now) => ({ ...now, [name]: value }))
-  const bind = (name: Name) => ({ name, ...typed(fields[name], (text) => set(name, text)) })
+  const bind = (name: Name) => ({ name, ...typed(fields[name] ?? '', (text) => set(name, text)) })
   return { fields, set, bind }
 }
 

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { Failure, Loading } from './states.tsx'
+import { Loaded } from './states.tsx'
 
 interface PageOfList {
   readonly next_cursor?: string | undefined
@@ -33,12 +33,14 @@ export function Pages<Answer extends PageOfList, Row>(props: {
   children: (rows: readonly Row[]) => ReactNode
 }) {
   const { of: list, rows, empty, children } = props
-  const found = list.data?.pages.flatMap(rows)
   return (
     <>
-      {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
-      {found === undefined && list.error === null && <Loading />}
-      {found && (empty && found.length === 0 ? empty : children(found))}
+      <Loaded of={list}>
+        {({ pages }) => {
+          const found = pages.flatMap(rows)
+          return empty && found.length === 0 ? empty : children(found)
+        }}
+      </Loaded>
       {list.hasNextPage && (
         <p className="more">
           <Button

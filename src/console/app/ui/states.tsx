@@ -1,5 +1,4 @@
 import { Alert, Button, Loader } from '@mantine/core'
-import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { asApiError } from '../api/errors.ts'
 
@@ -8,7 +7,7 @@ import { asApiError } from '../api/errors.ts'
  * the bar of the page says when the service does not answer.
  */
 export function Loaded<T>(props: {
-  of: UseQueryResult<T>
+  of: { data: T | undefined; error: Error | null; refetch: () => unknown }
   /** Stands for a list of nothing. */
   empty?: ReactNode
   children: (data: T) => ReactNode

@@ -4,28 +4,7 @@ import type { useFields } from '../../ui/fields.tsx'
 import { Box, FileField, listChoices, typed } from '../../ui/fields.tsx'
 import type { TypedGrade } from './request.ts'
 
-export const TEXTS = {
-  tool: '',
-  name: '',
-  version: '',
-  target: '',
-  probabilities: 'scale',
-  pdo: '',
-  base_score: '',
-  odds: '',
-  odds_direction: '',
-  rate: '',
-  unseen: '',
-  score_column: '',
-  tolerance: '',
-  base_points: '',
-  intercept: '',
-  categorical: '',
-  comma_categories: '',
-  rename: '',
-}
-
-type Bind = ReturnType<typeof useFields<keyof typeof TEXTS>>['bind']
+type Bind = ReturnType<typeof useFields<string>>['bind']
 
 const PROBABILITIES = listChoices({
   scale: 'From the scale below',
@@ -237,7 +216,7 @@ function Options({ bind, chooseFile, ticked }: FieldsProps) {
 
 function Texts(props: {
   bind: Bind
-  fields: readonly (readonly [name: keyof typeof TEXTS, label: string, hint: string])[]
+  fields: readonly (readonly [name: string, label: string, hint: string])[]
 }) {
   const { bind, fields } = props
   return fields.map(([name, label, hint]) => (

@@ -7,7 +7,7 @@ import type { Schemas } from '../../api/types.ts'
 import { Form } from '../../ui/dialog.tsx'
 import { useFields } from '../../ui/fields.tsx'
 import { Page, Panel, Refused } from '../../ui/page.tsx'
-import { ImportFields, TEXTS } from './fields.tsx'
+import { ImportFields } from './fields.tsx'
 import { makeImportOrder, type TypedGrade } from './request.ts'
 import { ImportVerdict } from './verdict.tsx'
 
@@ -52,7 +52,7 @@ export default function ImportPage() {
 }
 
 function Import({ mayRegister }: { mayRegister: boolean }) {
-  const { fields, bind } = useFields(TEXTS)
+  const { fields, bind } = useFields<string>({ probabilities: 'scale' })
   const [files, setFiles] = useState<Readonly<Record<string, File>>>({})
   const ticked = useSet<string>()
   const [grades, setGrades] = useState<readonly TypedGrade[]>([])
@@ -67,7 +67,7 @@ function Import({ mayRegister }: { mayRegister: boolean }) {
     const texts = await Promise.all(
       Object.entries(files).map(async ([name, file]) => [name, await readText(file)] as const),
     )
-    const name = fields.name || (files['card']?.name.replace(/\.[^.]*$/, '') ?? '')
+    const name = fields['name'] || (files['card']?.name.replace(/\.[^.]*$/, '') ?? '')
     const inputs = { fields: { ...fields, name }, files: Object.fromEntries(texts), ticked, grades }
     const { open, faults } = makeImportOrder(inputs)
     if (open === null) {

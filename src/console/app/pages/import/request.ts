@@ -19,8 +19,6 @@ const TEXTS = ['name', 'version', 'target', 'tool', 'unseen', 'score_column'] as
 const NUMBERS = ['base_points', 'intercept', 'tolerance'] as const
 const LISTS = ['categorical', 'comma_categories'] as const
 const SCALE_NUMBERS = ['pdo', 'base_score', 'rate'] as const
-/** JSON files are sent unchanged, because parsing and serialising could alter a number. */
-const JSON_FILES = ['splits'] as const
 
 export function makeImportOrder({ fields, files, ticked, grades }: ImportInputs): ImportOrder {
   const faults: FaultDetail[] = []
@@ -61,15 +59,14 @@ export function makeImportOrder({ fields, files, ticked, grades }: ImportInputs)
     ...(riskGrades.length > 0 && { risk_grades: riskGrades }),
     sample: files['sample'],
   }
-  const raw = JSON_FILES.flatMap((name) => {
-    const json = files[name]
-    if (json === undefined) return []
-    if (!isJson(json))
-      faults.push({ path: name, message: 'is not valid JSON: choose another file' })
-    return [`,"${name}":${json}`]
-  })
+  // It is sent unchanged, because parsing and serialising could alter a number.
+  const { splits } = files
+  if (splits !== undefined && !isJson(splits)) {
+    faults.push({ path: 'splits', message: 'is not valid JSON: choose another file' })
+  }
   if (faults.length > 0) return { open: null, faults }
-  return { open: `${JSON.stringify(body).slice(0, -1)}${raw.join('')}`, faults: [] }
+  const raw = splits === undefined ? '' : `,"splits":${splits}`
+  return { open: `${JSON.stringify(body).slice(0, -1)}${raw}`, faults: [] }
 }
 
 function renamed(

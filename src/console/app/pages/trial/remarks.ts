@@ -1,3 +1,4 @@
+import { countEdits, EDITS_MAX } from '../../../../platform/misspelt.ts'
 import type { Schemas } from '../../api/types.ts'
 import { listCategories, rangeEnds } from '../../ui/card.ts'
 import { number, readNumber } from '../../ui/figures.ts'
@@ -7,8 +8,6 @@ type Feature = Schemas['Feature']
 /** Typed values, by feature; an empty text is a missing value. */
 export type Texts = Readonly<Record<string, string>>
 
-/** Letters by which a typed category may differ from the one that is meant. */
-const SLIPS_MAX = 2
 /** Number of times the width of all ranges a number may lie outside of them without a remark. */
 const FAR = 5
 
@@ -42,23 +41,9 @@ function remarkOnCategory(feature: Feature, text: string): string | null {
 /** The category that a text differs from by case, blanks or a slip; null if there is none. */
 function meantCategory(categories: readonly string[], text: string): string | null {
   const plain = (value: string) => value.trim().toLowerCase()
-  const distances = categories.map((value) => ({ value, d: slips(plain(value), plain(text)) }))
+  const distances = categories.map((value) => ({ value, d: countEdits(plain(value), plain(text)) }))
   const [nearest] = distances.toSorted((a, b) => a.d - b.d)
-  return nearest !== undefined && nearest.d <= SLIPS_MAX ? nearest.value : null
-}
-
-/** The least number of letters to add, remove or replace. */
-function slips(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
-  for (const [i, letter] of [...one].entries()) {
-    const next = [i + 1]
-    for (const [j, against] of [...other].entries()) {
-      const replaced = (row[j] ?? 0) + (letter === against ? 0 : 1)
-      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
+  return nearest !== undefined && nearest.d <= EDITS_MAX ? nearest.value : null
 }
 
 /** An example that falls into one bin after another. */
@@ -68,10 +53,7 @@ export function findExample(feature: Feature, at: number): string {
     return categories[at % Math.max(1, categories.length)] ?? ''
   }
   const ends = rangeEnds(feature)
-  const [low, high] = [
-    ends[at % Math.max(1, ends.length)],
-    ends[(at % Math.max(1, ends.length)) + 1],
-  ]
+  const [low, high] = ends.slice(at % Math.max(1, ends.length))
   if (low === undefined) return ''
   if (high === undefined) return String(low + 1)
   const middle = (low + high) / 2

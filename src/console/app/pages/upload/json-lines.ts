@@ -73,35 +73,31 @@ class LineReader {
   }
 
   private readObject(path: string): void {
-    this.at++
-    if (this.closes('}')) return
-    for (;;) {
+    this.readList('}', () => {
       this.skipBlank()
       const { line } = this
       if (this.text[this.at] !== '"') throw this.fault(this.unexpected('a name in double quotes'))
-      const name = JSON.parse(`[${this.take(TEXT)}]`)[0] as string
-      this.skipBlank()
-      if (this.text[this.at] !== ':') throw this.fault(this.unexpected('a colon'))
-      this.at++
+      const name = JSON.parse(this.take(TEXT)) as string
+      if (!this.passes(':')) throw this.fault(this.unexpected('a colon'))
       const own = path === '' ? name : `${path}.${name}`
       this.lineByPath.set(own, line)
       this.readValue(own)
-      if (this.closes('}')) return
-      this.readComma('}')
-    }
+    })
   }
 
   private readArray(path: string): void {
+    this.readList(']', (index) => this.readValue(`${path}[${index}]`))
+  }
+
+  private readList(end: string, readEntry: (index: number) => void): void {
     this.at++
-    if (this.closes(']')) return
-    for (let index = 0; ; index++) {
-      this.readValue(`${path}[${index}]`)
-      if (this.closes(']')) return
-      this.readComma(']')
+    for (let index = 0; !this.passes(end); index++) {
+      if (index > 0) this.readComma(end)
+      readEntry(index)
     }
   }
 
-  private closes(end: string): boolean {
+  private passes(end: string): boolean {
     this.skipBlank()
     if (this.text[this.at] !== end) return false
     this.at++

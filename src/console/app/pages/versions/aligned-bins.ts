@@ -35,18 +35,16 @@ export function alignedBins(one: Feature | null, other: Feature | null): Aligned
   return missing === null ? rows : [...rows, missing]
 }
 
-interface Interval {
-  readonly low: number
-  readonly isLowIn: boolean
-  readonly high: number
-  readonly isHighIn: boolean
-  readonly points: number
-}
-
 /** A place between values: before a number, or after it. */
 interface Edge {
   readonly at: number
   readonly isAfter: boolean
+}
+
+interface Interval {
+  readonly from: Edge
+  readonly to: Edge
+  readonly points: number
 }
 
 const RANGE = /^\s*([[(])\s*([^,\s]+)\s*,\s*([^,\s]+)\s*([\])])\s*$/
@@ -55,60 +53,43 @@ function listIntervals(feature: Feature | null): Interval[] {
   return (feature?.bins ?? []).flatMap(({ range = '', points }) => {
     const [, open, low, high, close] = RANGE.exec(range) ?? []
     if (low === undefined || high === undefined) return []
-    const isLowIn = open === '['
-    return [
-      { low: readNumber(low), isLowIn, high: readNumber(high), isHighIn: close === ']', points },
-    ]
+    const from = { at: readNumber(low), isAfter: open === '(' }
+    return [{ from, to: { at: readNumber(high), isAfter: close === ']' }, points }]
   })
 }
 
 function readNumber(text: string): number {
-  if (/^[+]?inf(inity)?$/i.test(text)) return Number.POSITIVE_INFINITY
-  return /^-inf(inity)?$/i.test(text) ? Number.NEGATIVE_INFINITY : Number(text)
+  return Number(text.replace(/inf(inity)?$/i, 'Infinity'))
+}
+
+function compareEdges(one: Edge, other: Edge): number {
+  if (one.at !== other.at) return one.at < other.at ? -1 : 1
+  return Number(one.isAfter) - Number(other.isAfter)
 }
 
 function alignedRanges(one: Feature | null, other: Feature | null): AlignedBin[] {
   const [ofOne, ofOther] = [listIntervals(one), listIntervals(other)]
-  const edges = [...ofOne, ...ofOther].flatMap(({ low, isLowIn, high, isHighIn }): Edge[] => [
-    { at: low, isAfter: !isLowIn },
-    { at: high, isAfter: isHighIn },
-  ])
-  const rising = edges
-    .sort((a, b) => a.at - b.at || Number(a.isAfter) - Number(b.isAfter))
-    .filter(({ at, isAfter }, index, all) => {
-      const before = all[index - 1]
-      return before === undefined || before.at !== at || before.isAfter !== isAfter
-    })
-  return rising.slice(0, -1).flatMap((from, index) => {
-    const to = rising[index + 1]
-    if (to === undefined) return []
+  const edges = [...ofOne, ...ofOther].flatMap(({ from, to }) => [from, to]).sort(compareEdges)
+  return edges.slice(0, -1).flatMap((from, index) => {
+    const to = edges[index + 1] ?? from
     const points = pointsBetween(ofOne, from, to)
     const otherPoints = pointsBetween(ofOther, from, to)
-    return points === null && otherPoints === null
-      ? []
-      : [{ value: rangeText(from, to), points, otherPoints }]
+    const isEmpty = compareEdges(from, to) === 0 || (points === null && otherPoints === null)
+    return isEmpty ? [] : [{ value: rangeText(from, to), points, otherPoints }]
   })
 }
 
 function pointsBetween(intervals: readonly Interval[], from: Edge, to: Edge): number | null {
   const found = intervals.find(
-    ({ low, isLowIn, high, isHighIn }) =>
-      !isAfter({ at: low, isAfter: !isLowIn }, from) &&
-      !isAfter(to, { at: high, isAfter: isHighIn }),
+    (one) => compareEdges(one.from, from) <= 0 && compareEdges(to, one.to) <= 0,
   )
   return found?.points ?? null
 }
 
-function isAfter(one: Edge, other: Edge): boolean {
-  return one.at > other.at || (one.at === other.at && one.isAfter && !other.isAfter)
-}
-
 function rangeText(from: Edge, to: Edge): string {
-  const low = Number.isFinite(from.at) ? String(from.at) : '-Infinity'
-  const high = Number.isFinite(to.at) ? String(to.at) : 'Infinity'
-  const isFirst = !Number.isFinite(from.at)
-  const isLast = !Number.isFinite(to.at)
-  return `${from.isAfter || isFirst ? '(' : '['}${low}, ${high}${to.isAfter && !isLast ? ']' : ')'}`
+  const open = from.isAfter || from.at === Number.NEGATIVE_INFINITY ? '(' : '['
+  const close = to.isAfter && to.at !== Number.POSITIVE_INFINITY ? ']' : ')'
+  return `${open}${from.at}, ${to.at}${close}`
 }
 
 /** Categories with the same pair of points are one row. */
