@@ -10,8 +10,8 @@ import { listChoices } from '../../ui/fields.tsx'
 import { counted, index, number, percent, readNumber, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
+import { PlainTable } from '../../ui/plain-table.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
-import { DataTable } from '../../ui/table.tsx'
 import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
 import { ChallengerEvidence } from './evidence.tsx'
 import { Migration } from './migration.tsx'
@@ -166,11 +166,11 @@ function SwapFigures({ swap, name }: { swap: Schemas['SwapSet']; name: string })
     return <Empty title="Nobody was scored by both" hint={hint} />
   }
   const rows = [
-    { name: 'Both approve', ...cells.both_approve },
-    { name: 'Only the champion approves (swap-out)', ...cells.swap_out },
-    { name: `Only ${name} approves (swap-in)`, ...cells.swap_in },
-    { name: 'Both decline', ...cells.both_decline },
-  ]
+    ['Both approve', cells.both_approve],
+    ['Only the champion approves (swap-out)', cells.swap_out],
+    [`Only ${name} approves (swap-in)`, cells.swap_in],
+    ['Both decline', cells.both_decline],
+  ] as const
   return (
     <>
       <Facts
@@ -187,23 +187,18 @@ function SwapFigures({ swap, name }: { swap: Schemas['SwapSet']; name: string })
         ]}
       />
       <SwapPicture swap={swap} name={name} caption="Whom both approve, at these cut-offs" />
-      <DataTable
+      <PlainTable
         caption="Swap set"
-        rows={rows}
-        columns={[
-          { head: 'Applicants whom …', cell: (row) => row.name },
-          { head: 'Applicants', figure: (row) => whole(row.n) },
-          { head: 'Share', figure: (row) => percent(row.share) },
-          {
-            head: 'PD by champion, challenger',
-            figure: (row) => `${percent(row.mean_pd_champion)}, ${percent(row.mean_pd_challenger)}`,
-          },
-          {
-            head: 'Expected bads by each',
-            figure: (row) =>
-              `${whole(row.expected_bads_champion)}, ${whole(row.expected_bads_challenger)}`,
-          },
+        head={[
+          ...['Applicants whom …', 'Applicants', 'Share'],
+          ...['PD by champion, challenger', 'Expected bads by each'],
         ]}
+        figures={[1, 2, 3, 4]}
+        rows={rows.map(([who, cell]) => [
+          ...[who, whole(cell.n), percent(cell.share)],
+          `${percent(cell.mean_pd_champion)}, ${percent(cell.mean_pd_challenger)}`,
+          `${whole(cell.expected_bads_champion)}, ${whole(cell.expected_bads_challenger)}`,
+        ])}
       />
       <p className="muted">
         Bads are expected ones, by the probabilities of each model. The outcome of a swap-in that

@@ -5,7 +5,7 @@ import { writeCsv } from '../../ui/csv-text.ts'
 import { number, percent, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { periodWords } from '../../ui/period.tsx'
-import { DataTable } from '../../ui/table.tsx'
+import { PlainTable } from '../../ui/plain-table.tsx'
 import { useAbout } from '../deployment/frame.tsx'
 
 const HEAD = ['model_version', 'from', 'to', 'n', 'min', 'max', 'applicants', 'share', 'mean_pd']
@@ -44,42 +44,28 @@ export function Bands({ found }: { found: Schemas['Cutoffs'] }) {
       <div className="columns">
         <Shares
           caption="By score band"
-          rows={bands.map((band) => ({
-            ...band,
-            name: `${number(band.min)} to below ${number(band.max)}`,
-          }))}
+          rows={bands.map((band) => [`${number(band.min)} to below ${number(band.max)}`, band])}
         />
         {grades.length > 0 && (
-          <Shares
-            caption="By grade"
-            rows={grades.map((one) => ({ ...one, name: one.grade ?? 'none' }))}
-          />
+          <Shares caption="By grade" rows={grades.map((one) => [one.grade ?? 'none', one])} />
         )}
       </div>
     </Panel>
   )
 }
 
-interface Share {
-  readonly name: string
-  readonly n: number
-  readonly share: number | null
-  readonly mean_pd: number | null
-  readonly expected_bads: number | null
-}
+type Share = Pick<Schemas['CutoffGrade'], 'n' | 'share' | 'mean_pd' | 'expected_bads'>
 
-function Shares({ caption, rows }: { caption: string; rows: readonly Share[] }) {
+function Shares(props: { caption: string; rows: readonly (readonly [name: string, Share])[] }) {
+  const { caption, rows } = props
   return (
-    <DataTable
+    <PlainTable
       caption={caption}
-      rows={rows}
-      columns={[
-        { head: caption, cell: ({ name }) => name },
-        { head: 'Applicants', figure: ({ n }) => whole(n) },
-        { head: 'Share', figure: ({ share }) => percent(share) },
-        { head: 'Mean PD', figure: ({ mean_pd: pd }) => percent(pd) },
-        { head: 'Expected bads', figure: ({ expected_bads: bads }) => whole(bads) },
-      ]}
+      head={[caption, 'Applicants', 'Share', 'Mean PD', 'Expected bads']}
+      figures={[1, 2, 3, 4]}
+      rows={rows.map(([name, { n, share, mean_pd: pd, expected_bads: bads }]) => [
+        ...[name, whole(n), percent(share), percent(pd), whole(bads)],
+      ])}
     />
   )
 }

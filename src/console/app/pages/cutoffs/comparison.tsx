@@ -1,5 +1,6 @@
 import type { Schemas } from '../../api/types.ts'
 import { NONE, number, percent, shareDifference, signed, whole } from '../../ui/figures.ts'
+import { PlainTable } from '../../ui/plain-table.tsx'
 import { DataTable } from '../../ui/table.tsx'
 import { badsBetween } from './curve.ts'
 
@@ -14,27 +15,16 @@ interface ComparisonProps {
   readonly shares: readonly Schemas['CutoffGrade'][]
 }
 
-interface Row {
-  readonly name: string
-  readonly now: string
-  readonly next: string
-  readonly difference: string
-}
-
 export function Comparison({ chosen, present, factor, grades, shares }: ComparisonProps) {
   if (chosen === undefined) return <p className="muted">Nobody was scored.</p>
   return (
     <>
       <p className="conclusion">{writeSentence(chosen, present, factor)}</p>
-      <DataTable
+      <PlainTable
         caption="Present and chosen cut-off"
+        head={['Figure', 'Now', 'Then', 'Difference']}
+        figures={[1, 2, 3]}
         rows={makeRows(chosen, present, factor)}
-        columns={[
-          { head: 'Figure', cell: ({ name }) => name },
-          { head: 'Now', figure: ({ now }) => now },
-          { head: 'Then', figure: ({ next }) => next },
-          { head: 'Difference', figure: ({ difference }) => difference },
-        ]}
       />
       {grades.length > 0 && (
         <DataTable
@@ -61,10 +51,14 @@ function countBads(result: Result, factor: number | null): number | null {
   return expected === null ? null : Math.min(result.approved, expected * (factor ?? 1))
 }
 
+function badRate(result: Result, factor: number | null): number | null {
+  const bads = countBads(result, factor)
+  return bads === null || result.approved === 0 ? null : bads / result.approved
+}
+
 function writeSentence(chosen: Result, present: Result | undefined, factor: number | null): string {
   const bads = countBads(chosen, factor)
-  const rate = bads === null || chosen.approved === 0 ? null : bads / chosen.approved
-  const now = `${percent(chosen.approval_rate)} are approved, and ${percent(rate)} of them go bad.`
+  const now = `${percent(chosen.approval_rate)} are approved, and ${percent(badRate(chosen, factor))} of them go bad.`
   if (present === undefined || present.cutoff === chosen.cutoff) return now
   const moved = chosen.approved - present.approved
   const who = `${whole(Math.abs(moved))} ${moved >= 0 ? 'more' : 'fewer'} are approved`
@@ -75,21 +69,17 @@ function writeSentence(chosen: Result, present: Result | undefined, factor: numb
   return `${who}; of these ${some} would go bad. ${now}`
 }
 
-function makeRows(chosen: Result, present: Result | undefined, factor: number | null): Row[] {
-  const rate = (one: Result) => {
-    const bads = countBads(one, factor)
-    return bads === null || one.approved === 0 ? null : bads / one.approved
-  }
+function makeRows(chosen: Result, present: Result | undefined, factor: number | null) {
   const row = (
     name: string,
     read: (one: Result) => number | null,
     format: (value: number | null) => string,
-  ): Row => {
+  ) => {
     const [now, then] = [present === undefined ? null : read(present), read(chosen)]
     const isBoth = now !== null && then !== null
     const write = format === percent ? shareDifference : (n: number) => signed(n, format)
     const difference = isBoth ? write(then - now) : NONE
-    return { name, now: format(now), next: format(then), difference }
+    return [name, format(now), format(then), difference]
   }
   return [
     row('Cut-off', (one) => one.cutoff, number),
@@ -97,7 +87,7 @@ function makeRows(chosen: Result, present: Result | undefined, factor: number | 
     row('Share approved', (one) => one.approval_rate, percent),
     row('Declined', (one) => one.declined, whole),
     row('Bads among the approved', (one) => countBads(one, factor), whole),
-    row('Bad rate of the approved', rate, percent),
+    row('Bad rate of the approved', (one) => badRate(one, factor), percent),
     row('Expected by the model alone', (one) => one.mean_pd_approved, percent),
   ]
 }

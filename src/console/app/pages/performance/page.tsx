@@ -13,6 +13,7 @@ import { counted, percent, power, readNumber, whole } from '../../ui/figures.ts'
 import { Light } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
+import { PlainTable } from '../../ui/plain-table.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { DataTable } from '../../ui/table.tsx'
 import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
@@ -171,9 +172,8 @@ const COVERAGE = [
 function Coverage({ found: { coverage } }: { found: Performance }) {
   // Who sends outcomes alone has told of no decision.
   const hasDecisions = coverage.approved > 0
-  const rows = COVERAGE.filter(([key]) => key !== 'approved' || hasDecisions).map(
-    ([key, name]) => ({ name, n: coverage[key] }),
-  )
+  const shown = COVERAGE.filter(([key]) => key !== 'approved' || hasDecisions)
+  const { scored } = coverage
   return (
     <Panel title="How much is known?">
       <p className="muted">
@@ -181,17 +181,13 @@ function Coverage({ found: { coverage } }: { found: Performance }) {
         counts, and can still turn bad.
         {!hasDecisions && ' No decision was sent, so approvals are not known.'}
       </p>
-      <DataTable
+      <PlainTable
         caption="Coverage"
-        rows={rows}
-        columns={[
-          { head: 'Applicants', cell: ({ name }) => name },
-          { head: 'Number', figure: ({ n }) => whole(n) },
-          {
-            head: 'Of the scored',
-            figure: ({ n }) => percent(coverage.scored === 0 ? null : n / coverage.scored),
-          },
-        ]}
+        head={['Applicants', 'Number', 'Of the scored']}
+        figures={[1, 2]}
+        rows={shown.map(([key, name]) => [
+          ...[name, whole(coverage[key]), percent(scored === 0 ? null : coverage[key] / scored)],
+        ])}
       />
     </Panel>
   )
