@@ -270,7 +270,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.close()
   })
 
-  test('a link with a former name of a column loses it, one with a name of now keeps it', async () => {
+  test('a link with the name of a column sorts by it, and a former name is dropped', async () => {
     const visitor = await browser.signIn()
     const sorted = () => new URL(visitor.page.url()).searchParams.get('sort')
     await visitor.go('models?sort=-gini')
@@ -279,6 +279,11 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     await visitor.go('models?sort=-power')
     await visitor.page.getByRole('columnheader', { name: 'Gini' }).waitFor()
     await expect.poll(sorted).toBe(null)
+    await visitor.go('models?sort=-version')
+    const versions = visitor.page.locator('td[data-head="Version"]')
+    await versions.first().waitFor()
+    const shown = await versions.allInnerTexts()
+    expect(shown.slice(0, 4)).toEqual(['4.0', '3.0', '2.0', '1.0'])
     await visitor.close()
   })
 
