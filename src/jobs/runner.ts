@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError, isAway } from '../errors.ts'
-import type { NewAuditRecord } from '../identity/audit/record.ts'
 import { backOffMs } from '../platform/back-off.ts'
 import { Periodic } from '../platform/periodic.ts'
 import {
@@ -11,16 +10,7 @@ import {
   OperatorError,
   type TakenJob,
 } from './job.ts'
-import type { JobStore } from './store.ts'
-export type JobEnd =
-  | { readonly status: 'done'; readonly result: object; readonly progress: JobProgress }
-  | { readonly status: 'failed'; readonly failure: JobFailure; readonly progress: JobProgress }
-  | {
-      readonly status: 'cancelled'
-      readonly failure: JobFailure
-      readonly progress: JobProgress
-      readonly audit: NewAuditRecord
-    }
+import type { JobEnd, JobStore } from './store.ts'
 
 /** Runs of one kind of job that this process has ended, by outcome. */
 export interface JobCounts {

@@ -5,7 +5,16 @@ import { askedRow } from '../platform/db/asked-rows.ts'
 import { type Database, queryRows, type Transaction } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import type { Job, JobFailure, JobProgress, JobStatus, NewJob, TakenJob } from './job.ts'
-import type { JobEnd } from './runner.ts'
+
+export type JobEnd =
+  | { readonly status: 'done'; readonly result: object; readonly progress: JobProgress }
+  | { readonly status: 'failed'; readonly failure: JobFailure; readonly progress: JobProgress }
+  | {
+      readonly status: 'cancelled'
+      readonly failure: JobFailure
+      readonly progress: JobProgress
+      readonly audit: NewAuditRecord
+    }
 
 interface JobRow {
   readonly id: string

@@ -2,16 +2,7 @@ import { AppError } from '../errors.ts'
 import type { Actor } from '../identity/audit/record.ts'
 import { auditRecord } from '../identity/audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { OutcomeStore } from './store.ts'
-
-/** A team's definition of good and bad. */
-export interface OutcomeDefinition {
-  readonly id: string
-  readonly label: string
-  readonly windowMonths: number
-  readonly badRuleText: string
-  readonly maturityMonths: number
-}
+import type { OutcomeDefinition, OutcomeStore } from './store.ts'
 
 const DEFINITIONS_MAX = 1_000
 

@@ -1,11 +1,26 @@
 import { sql } from 'drizzle-orm'
+import type { Environment } from '../http/access/caller.ts'
 import { queryRows, type Transaction } from '../platform/db/client.ts'
 import { textList } from '../platform/db/lists.ts'
 import { epochMs, momentText } from '../platform/db/moments.ts'
 import type { ScoredApplicant } from './applicant.ts'
 import { rowOfApplicant } from './applicant-rows.ts'
 import { isWithdrawal, type OutcomeFact } from './item.ts'
-import type { MatchedFact, OutcomeSender } from './service.ts'
+
+export interface OutcomeSender {
+  readonly teamId: string
+  /** Only deployments of this environment; null: all. */
+  readonly environment: Environment | null
+  /** Id of the user or the key. */
+  readonly by: string
+}
+
+export interface MatchedFact {
+  readonly applicant: ScoredApplicant
+  readonly fact: OutcomeFact
+  /** When it was held; absent for one that is stored as it comes. */
+  readonly heldAtMs?: number
+}
 
 /** Months beyond the window for which an outcome is kept: what US lenders must keep a score for. */
 const KEPT_MONTHS = 25

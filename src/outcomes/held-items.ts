@@ -6,8 +6,46 @@ import { type Database, queryRows, type Transaction } from '../platform/db/clien
 import { bigintList, textList } from '../platform/db/lists.ts'
 import { epochMs, momentText } from '../platform/db/moments.ts'
 import { parseStoredJson } from '../platform/json.ts'
+import type { MatchedFact, OutcomeSender } from './fact-writer.ts'
+import type { ImportStep } from './import-store.ts'
 import type { OutcomeItem, OutcomeTarget } from './item.ts'
-import type { HeldItem, Holding, OutcomeWrite } from './service.ts'
+
+/** Rows that one transaction has stored. */
+export interface OutcomeWritten {
+  /** One for each fact. */
+  readonly statuses: readonly ('accepted' | 'unchanged' | 'revised')[]
+  /** One for each item to hold. */
+  readonly holdings: readonly Holding[]
+}
+
+/** Rows that one transaction stores. */
+export interface OutcomeWrite {
+  readonly sender: OutcomeSender
+  readonly matched: readonly MatchedFact[]
+  readonly held: readonly OutcomeItem[]
+  /** When the service got them: a reference that was erased since is not held. */
+  readonly receivedAtMs: number
+  /** Ids of held items that are matched now. */
+  readonly settled: readonly number[]
+  /** Moves the progress of an import in the same transaction. */
+  readonly progress?: (written: OutcomeWritten) => ImportStep
+}
+
+export interface HeldItem {
+  readonly id: number
+  readonly item: OutcomeItem
+  readonly sender: OutcomeSender
+  readonly heldAtMs: number
+  readonly tries: number
+  /** When it was last looked for. */
+  readonly triedAtMs: number
+}
+
+/**
+ * State of an item that waits for its score. `full`: the team has too many of them; `long`: it
+ * takes too much room.
+ */
+export type Holding = 'held' | 'full' | 'long' | 'erased'
 
 /** An item of this many bytes is about ten times a usual one: a million of them is 4 GB. */
 const ITEM_BYTES_MAX = 4_096

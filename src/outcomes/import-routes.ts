@@ -9,7 +9,8 @@ import { OUTCOME_READERS, OUTCOME_SENDERS } from '../http/access/caller.ts'
 import { provenCaller } from '../http/access/request-caller.ts'
 import { defineRoute } from '../http/define-route.ts'
 import { provenBody } from '../http/proof.ts'
-import type { ImportFormat, OutcomeImports } from './imports.ts'
+import type { ImportFormat } from './import-store.ts'
+import type { OutcomeImports } from './imports.ts'
 import { makeSender } from './routes.ts'
 
 const FORMATS: Readonly<Record<string, ImportFormat>> = {

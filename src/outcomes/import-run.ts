@@ -10,17 +10,15 @@ import {
   readCsvLine,
   readJsonLine,
 } from './import-lines.ts'
-import type { ImportStore } from './import-store.ts'
-import type { OutcomeImport } from './imports.ts'
-import { type ReadItem, readItem } from './item.ts'
+import type { ImportStore, OutcomeImport } from './import-store.ts'
 import {
   countStatuses,
-  type JudgedItem,
   OUTCOME_STATUSES,
   type OutcomeCounts,
-  type OutcomeService,
-  withStatuses,
-} from './service.ts'
+  type ReadItem,
+  readItem,
+} from './item.ts'
+import { type JudgedItem, type OutcomeService, withStatuses } from './service.ts'
 import type { OutcomeStore } from './store.ts'
 
 /** A line of a file with the position of its end. */

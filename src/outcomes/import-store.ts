@@ -7,8 +7,44 @@ import { type Database, queryRows, type Transaction } from '../platform/db/clien
 import { textList } from '../platform/db/lists.ts'
 import { DatabaseStore } from '../platform/db/store.ts'
 import { parseStoredJson } from '../platform/json.ts'
-import { ImportMovedError, type NewImport, type OutcomeImport } from './imports.ts'
-import type { ImportStep, OutcomeCounts } from './service.ts'
+import type { OutcomeSender } from './fact-writer.ts'
+import type { OutcomeCounts } from './item.ts'
+
+export interface ImportStep {
+  readonly importId: string
+  /** The step is made only from here. */
+  readonly fromOffset: number
+  readonly offset: number
+  readonly lines: number
+  readonly counts: OutcomeCounts
+  readonly errors: readonly { readonly line: number; readonly message: string }[]
+}
+
+export type ImportFormat = 'ndjson' | 'csv'
+
+/** Another process has done this part of an import. */
+export class ImportMovedError extends Error {
+  constructor() {
+    super('another process goes on with this import')
+  }
+}
+
+export type NewImport = Pick<OutcomeImport, 'id' | 'sender' | 'format' | 'counts'>
+
+/** A file of outcomes and how far it is done. */
+export interface OutcomeImport {
+  readonly id: string
+  readonly sender: OutcomeSender
+  readonly format: ImportFormat
+  readonly status: 'running' | 'done' | 'failed'
+  /** Number of bytes that are done. */
+  readonly offset: number
+  /** Number of lines that are done, the header of a CSV file included. */
+  readonly lines: number
+  readonly counts: OutcomeCounts
+  /** The first ones. */
+  readonly errors: readonly { readonly line: number; readonly message: string }[]
+}
 
 /** An import that no process has seen for so long is not under way: its files may be lost. */
 const UNSEEN_MINUTES = 10

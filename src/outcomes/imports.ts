@@ -2,38 +2,12 @@ import { AppError } from '../errors.ts'
 import { auditRecord } from '../identity/audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isId, newId } from '../platform/ids.ts'
+import type { OutcomeSender } from './fact-writer.ts'
 import type { ImportDirectory } from './import-files.ts'
-import type { ImportStore } from './import-store.ts'
-import { countStatuses, type OutcomeCounts, type OutcomeSender } from './service.ts'
-
-export type ImportFormat = 'ndjson' | 'csv'
-
-/** A file of outcomes and how far it is done. */
-export interface OutcomeImport {
-  readonly id: string
-  readonly sender: OutcomeSender
-  readonly format: ImportFormat
-  readonly status: 'running' | 'done' | 'failed'
-  /** Number of bytes that are done. */
-  readonly offset: number
-  /** Number of lines that are done, the header of a CSV file included. */
-  readonly lines: number
-  readonly counts: OutcomeCounts
-  /** The first ones. */
-  readonly errors: readonly { readonly line: number; readonly message: string }[]
-}
-
-export type NewImport = Pick<OutcomeImport, 'id' | 'sender' | 'format' | 'counts'>
-
+import type { ImportFormat, ImportStore, OutcomeImport } from './import-store.ts'
+import { countStatuses } from './item.ts'
 /** Imports of a team that are under way, over all replicas. */
 export const TEAM_IMPORTS_MAX = 5
-
-/** Another process has done this part of an import. */
-export class ImportMovedError extends Error {
-  constructor() {
-    super('another process goes on with this import')
-  }
-}
 
 interface OutcomeImportsOptions {
   readonly store: ImportStore

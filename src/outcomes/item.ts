@@ -1,3 +1,24 @@
+export const OUTCOME_STATUSES = [
+  'accepted',
+  'unchanged',
+  'revised',
+  'unmatched',
+  'ambiguous',
+  'invalid',
+] as const
+
+export type OutcomeStatus = (typeof OUTCOME_STATUSES)[number]
+
+export type OutcomeCounts = Readonly<Record<OutcomeStatus, number>>
+
+export function countStatuses(
+  results: readonly { readonly status: OutcomeStatus }[],
+): OutcomeCounts {
+  const counts = Object.fromEntries(OUTCOME_STATUSES.map((status) => [status, 0]))
+  for (const { status } of results) counts[status] = (counts[status] ?? 0) + 1
+  return counts as Record<OutcomeStatus, number>
+}
+
 export type OutcomeTarget =
   | {
       readonly by: 'request'

@@ -22,13 +22,10 @@ import { provenCaller, userCaller } from '../http/access/request-caller.ts'
 import { readBodyLimit } from '../http/body-limit.ts'
 import { defineRoute } from '../http/define-route.ts'
 import type { AuditLogService } from '../identity/audit/service.ts'
-import type { OutcomeDefinition, OutcomeDefinitions } from './definitions.ts'
-import {
-  countStatuses,
-  type OutcomeResult,
-  type OutcomeSender,
-  type OutcomeService,
-} from './service.ts'
+import type { OutcomeDefinitions } from './definitions.ts'
+import type { OutcomeSender } from './fact-writer.ts'
+import { countStatuses } from './item.ts'
+import type { OutcomeDefinition, OutcomeResult, OutcomeService } from './service.ts'
 import type { OutcomeWorker } from './worker.ts'
 
 interface OutcomeRouteOptions {

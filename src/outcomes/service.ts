@@ -1,24 +1,16 @@
 import pLimit from 'p-limit'
 import { AppError, isAway } from '../errors.ts'
-import type { Environment } from '../http/access/caller.ts'
 import { backOffMs } from '../platform/back-off.ts'
 import type { Clock } from '../platform/clock.ts'
 import { TurnTaker } from '../platform/turn-taker.ts'
 import type { ScoredApplicant } from './applicant.ts'
-import { type OutcomeFact, type OutcomeItem, type ReadItem, readItem } from './item.ts'
+import type { MatchedFact, OutcomeSender } from './fact-writer.ts'
+import type { HeldItem, Holding, OutcomeWritten } from './held-items.ts'
+import { type OutcomeItem, type OutcomeStatus, type ReadItem, readItem } from './item.ts'
 import type { Match, OutcomeMatcher } from './matcher.ts'
 import type { OutcomeStore } from './store.ts'
 
-export const OUTCOME_STATUSES = [
-  'accepted',
-  'unchanged',
-  'revised',
-  'unmatched',
-  'ambiguous',
-  'invalid',
-] as const
-type OutcomeStatus = (typeof OUTCOME_STATUSES)[number]
-export type OutcomeCounts = Readonly<Record<OutcomeStatus, number>>
+export type { OutcomeDefinition } from './store.ts'
 
 export interface OutcomeResult {
   readonly status: OutcomeStatus
@@ -28,77 +20,6 @@ export interface OutcomeResult {
   readonly message: string | null
   /** True if it is unmatched and will not be tried again, although its score may come. */
   readonly isDropped: boolean
-}
-
-export interface OutcomeSender {
-  readonly teamId: string
-  /** Only deployments of this environment; null: all. */
-  readonly environment: Environment | null
-  /** Id of the user or the key. */
-  readonly by: string
-}
-
-export interface MatchedFact {
-  readonly applicant: ScoredApplicant
-  readonly fact: OutcomeFact
-  /** When it was held; absent for one that is stored as it comes. */
-  readonly heldAtMs?: number
-}
-
-/** Rows that one transaction stores. */
-export interface OutcomeWrite {
-  readonly sender: OutcomeSender
-  readonly matched: readonly MatchedFact[]
-  readonly held: readonly OutcomeItem[]
-  /** When the service got them: a reference that was erased since is not held. */
-  readonly receivedAtMs: number
-  /** Ids of held items that are matched now. */
-  readonly settled: readonly number[]
-  /** Moves the progress of an import in the same transaction. */
-  readonly progress?: (written: OutcomeWritten) => ImportStep
-}
-
-/**
- * State of an item that waits for its score. `full`: the team has too many of them; `long`: it
- * takes too much room.
- */
-export type Holding = 'held' | 'full' | 'long' | 'erased'
-
-/** Rows that one transaction has stored. */
-export interface OutcomeWritten {
-  /** One for each fact. */
-  readonly statuses: readonly ('accepted' | 'unchanged' | 'revised')[]
-  /** One for each item to hold. */
-  readonly holdings: readonly Holding[]
-}
-
-/** Times before which nothing needs to be kept. */
-export interface Expiry {
-  /** Time before which nothing is held. */
-  readonly heldBeforeMs: number
-  /** Imports that ended before. */
-  readonly importsBeforeMs: number
-  readonly nowMs: number
-}
-
-export interface ImportStep {
-  readonly importId: string
-  /** The step is made only from here. */
-  readonly fromOffset: number
-  readonly offset: number
-  readonly lines: number
-  readonly counts: OutcomeCounts
-  readonly errors: readonly { readonly line: number; readonly message: string }[]
-}
-
-export interface HeldItem {
-  readonly id: number
-  readonly item: OutcomeItem
-  readonly sender: OutcomeSender
-  readonly heldAtMs: number
-  readonly tries: number
-  /** When it was last looked for. */
-  readonly triedAtMs: number
 }
 
 /** All teams together; each has its share. */
@@ -302,14 +223,6 @@ export function withStatuses(
     const { applicant } = one.fact
     return { status, applicant, matchedOf: one.matchedOf, message: null, isDropped: false }
   })
-}
-
-export function countStatuses(
-  results: readonly { readonly status: OutcomeStatus }[],
-): OutcomeCounts {
-  const counts = Object.fromEntries(OUTCOME_STATUSES.map((status) => [status, 0]))
-  for (const { status } of results) counts[status] = (counts[status] ?? 0) + 1
-  return counts as Record<OutcomeStatus, number>
 }
 
 function makeResult({ status, message }: JudgedItem): OutcomeResult {

@@ -8,11 +8,36 @@ import { bigintList, textList } from '../platform/db/lists.ts'
 import { momentText } from '../platform/db/moments.ts'
 import type { ScoredApplicant } from './applicant.ts'
 import { APPLICANT_COLUMNS, type ApplicantRow, applicantOfRow } from './applicant-rows.ts'
-import type { OutcomeDefinition } from './definitions.ts'
 import { lockOutcomes, writeFacts } from './fact-writer.ts'
-import { hasDue, hold, isHeld, postpone, takeDue } from './held-items.ts'
+import {
+  type HeldItem,
+  hasDue,
+  hold,
+  isHeld,
+  type OutcomeWrite,
+  type OutcomeWritten,
+  postpone,
+  takeDue,
+} from './held-items.ts'
 import { moveImport } from './import-store.ts'
-import type { Expiry, HeldItem, OutcomeWrite, OutcomeWritten } from './service.ts'
+
+/** A team's definition of good and bad. */
+export interface OutcomeDefinition {
+  readonly id: string
+  readonly label: string
+  readonly windowMonths: number
+  readonly badRuleText: string
+  readonly maturityMonths: number
+}
+
+/** Times before which nothing needs to be kept. */
+export interface Expiry {
+  /** Time before which nothing is held. */
+  readonly heldBeforeMs: number
+  /** Imports that ended before. */
+  readonly importsBeforeMs: number
+  readonly nowMs: number
+}
 
 /** Held outcomes of a team; beyond it none is held. */
 const HELD_MAX = 1_000_000

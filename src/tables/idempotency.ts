@@ -2,7 +2,7 @@ import { bigint, index, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { bytes, idText, moment } from './columns.ts'
 
 /**
- * Requests with an `Idempotency-Key`, and their answers. Written by `src/idempotency`; a row goes
+ * Requests with an `Idempotency-Key`, and their answers. Written by `src/http/idempotency`; a row goes
  * when its request fails, or a day after its answer. It holds nothing that can be read without the
  * service's secret.
  */

@@ -4,7 +4,7 @@ import { randomBase62 } from '../../platform/ids.ts'
 import { Periodic } from '../../platform/periodic.ts'
 import type { Caller, IdempotencyClaim } from '../access/caller.ts'
 import { AnswerSealer, type KeptAnswer } from './sealer.ts'
-import type { IdempotencyStore } from './store.ts'
+import type { HashClaim, HeldKey, IdempotencyStore } from './store.ts'
 import type { TeamRoom } from './team-room.ts'
 
 /** A request with an `Idempotency-Key`, once its body is there. */
@@ -21,22 +21,6 @@ export interface KeyedRequest {
 /** Tells whether a text may be an `Idempotency-Key`: 1 to 255 printable ASCII characters. */
 export function isIdempotencyKey(text: string): boolean {
   return PRINTABLE.test(text)
-}
-
-/** A claim of one hash of a key. */
-export type HashClaim = Omit<IdempotencyClaim, 'otherKeyHash'>
-
-export interface NewClaim extends HashClaim {
-  readonly bodyHash: Uint8Array
-}
-
-/** The stored state of a key that is not free. */
-export interface HeldKey {
-  readonly bodyHash: Uint8Array
-  /** Sealed; null without an answer. */
-  readonly answer: Uint8Array | null
-  /** True if a request is under way. */
-  readonly isClaimed: boolean
 }
 
 /**
@@ -64,10 +48,6 @@ interface IdempotencyOptions {
 /** With the value `false` on an answer that will not be given again. */
 export const NOT_KEPT_HEADER = 'idempotency-kept'
 const PRINTABLE = /^[ -~]{1,255}$/
-/** A claim whose process has died ends after this time. */
-export const CLAIM_MS = 30_000
-/** An answer is given again for a day. */
-export const KEPT_MS = 24 * 60 * 60 * 1000
 /** Three renewals fit into the life of a claim. */
 const RENEW_EVERY_MS = 8_000
 /** A younger claim lives beyond the next round. */

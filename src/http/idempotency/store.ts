@@ -4,8 +4,40 @@ import { CallGroups } from '../../platform/db/call-groups.ts'
 import { queryRows } from '../../platform/db/client.ts'
 import { bytesList, listRows, nameList, textList } from '../../platform/db/lists.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import { CLAIM_MS, type HashClaim, type HeldKey, KEPT_MS, type NewClaim } from './service.ts'
-import type { Usage, UsageTotals } from './team-room.ts'
+import type { IdempotencyClaim } from '../access/caller.ts'
+
+/** A claim of one hash of a key. */
+export type HashClaim = Omit<IdempotencyClaim, 'otherKeyHash'>
+
+export interface NewClaim extends HashClaim {
+  readonly bodyHash: Uint8Array
+}
+
+/** The stored state of a key that is not free. */
+export interface HeldKey {
+  readonly bodyHash: Uint8Array
+  /** Sealed; null without an answer. */
+  readonly answer: Uint8Array | null
+  /** True if a request is under way. */
+  readonly isClaimed: boolean
+}
+
+/** A claim whose process has died ends after this time. */
+export const CLAIM_MS = 30_000
+/** An answer is given again for a day. */
+export const KEPT_MS = 24 * 60 * 60 * 1000
+
+/** Amount of kept answers. */
+export interface Usage {
+  readonly answers: number
+  readonly bytes: number
+}
+
+/** Amounts of the teams that were asked for, and of all teams. */
+export interface UsageTotals {
+  readonly teams: ReadonlyMap<string, Usage>
+  readonly all: Usage
+}
 
 interface ClaimRow {
   readonly key_hash: Uint8Array
@@ -16,7 +48,7 @@ interface ClaimRow {
   readonly is_claimed: boolean
 }
 
-/** The key of one claim, in a group. */
+/** The key of a claim. */
 interface FoundKey {
   readonly held: HeldKey | null
   /** True if its answer has to be read by itself. */
@@ -123,7 +155,8 @@ export class IdempotencyStore extends DatabaseStore {
       const held = found.get(key)
       const first = byKey.get(key)
       if (held !== undefined) return held
-      return first === undefined || first === claim ? FREE : underWay(first.bodyHash)
+      const isFirst = first === undefined || first === claim
+      return isFirst ? { held: null, isLong: false } : underWay(first.bodyHash)
     })
   }
 
@@ -336,8 +369,7 @@ export class IdempotencyStore extends DatabaseStore {
 
   /** For a database without autovacuum. */
   async vacuum(): Promise<void> {
-    await this.db.execute(sql`vacuum (analyze) idempotency_keys`)
-    await this.db.execute(sql`vacuum (analyze) idempotency_usage`)
+    await this.db.execute(sql`vacuum (analyze) idempotency_keys, idempotency_usage`)
   }
 }
 
@@ -358,8 +390,6 @@ function listClaims(claims: readonly NewClaim[]): SQL {
   const rows = claims.map(({ keyHash, bodyHash, claimId }) => [keyHash, bodyHash, claimId])
   return sql`${listRows(rows)} as asked (key_hash, body_hash, claim_id)`
 }
-
-const FREE: FoundKey = { held: null, isLong: false }
 
 function underWay(bodyHash: Uint8Array): FoundKey {
   return { held: { bodyHash, answer: null, isClaimed: true }, isLong: false }

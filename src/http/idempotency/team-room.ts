@@ -1,17 +1,5 @@
 import { Periodic } from '../../platform/periodic.ts'
-import type { IdempotencyStore } from './store.ts'
-
-/** Amount of kept answers. */
-export interface Usage {
-  readonly answers: number
-  readonly bytes: number
-}
-
-/** Amounts of the teams that were asked for, and of all teams. */
-export interface UsageTotals {
-  readonly teams: ReadonlyMap<string, Usage>
-  readonly all: Usage
-}
+import type { IdempotencyStore, Usage, UsageTotals } from './store.ts'
 
 interface TeamRoomOptions {
   readonly store: Pick<IdempotencyStore, 'addUsage'>

@@ -1,24 +1,7 @@
 import type { Clock } from '../../platform/clock.ts'
 import { csvCell } from '../../platform/csv-cell.ts'
 import { type Actor, auditRecord } from '../audit/record.ts'
-import type { AccessReviewStore } from './store.ts'
-
-/** Something that opens a team's resources. */
-export interface AccessRow {
-  readonly kind: 'member' | 'service_account' | 'api_key'
-  readonly id: string
-  /** The email of a member. */
-  readonly name: string
-  readonly role: string | null
-  readonly scopes: readonly string[] | null
-  readonly environment: string | null
-  readonly allowedAddresses: readonly string[] | null
-  readonly createdBy: string | null
-  readonly createdAt: Date
-  readonly expiresAt: Date | null
-  /** Last use, or last sign-in of a member. */
-  readonly lastUsedAt: Date | null
-}
+import type { AccessReviewStore, AccessRow } from './store.ts'
 
 type Column = readonly [name: string, of: (row: AccessRow) => string | null]
 

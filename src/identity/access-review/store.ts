@@ -5,7 +5,23 @@ import { apiKeys } from '../../tables/keys.ts'
 import { serviceAccounts } from '../../tables/service-accounts.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import type { AccessRow } from './service.ts'
+
+/** Something that opens a team's resources. */
+export interface AccessRow {
+  readonly kind: 'member' | 'service_account' | 'api_key'
+  readonly id: string
+  /** The email of a member. */
+  readonly name: string
+  readonly role: string | null
+  readonly scopes: readonly string[] | null
+  readonly environment: string | null
+  readonly allowedAddresses: readonly string[] | null
+  readonly createdBy: string | null
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  /** Last use, or last sign-in of a member. */
+  readonly lastUsedAt: Date | null
+}
 
 const NO_KEY = { scopes: null, environment: null, allowedAddresses: null } as const
 

@@ -5,8 +5,31 @@ import { makePage, type Page, type PageRequest, rowsToRead } from '../../platfor
 import { auditLog } from '../../tables/audit.ts'
 import { users } from '../../tables/auth.ts'
 import { type NewAuditRecord, READS } from './record.ts'
-import type { AuditLogFilter, AuditRecord, PlacedRecord } from './service.ts'
 import { insertAuditRecord } from './writer.ts'
+
+/** Which records are listed: what was changed, what was only read or exported, or both. */
+type AuditKind = 'changes' | 'reads' | 'all'
+
+/** Absent means all, but for `kind`. */
+export interface AuditLogFilter {
+  /** Id of whoever did it. */
+  readonly actor?: string | undefined
+  /** An action, or all of a domain: `deployment.` */
+  readonly action?: string | undefined
+  /** Id of the changed object. */
+  readonly subject?: string | undefined
+  readonly fromMs: number
+  readonly toMs: number
+  readonly kind: AuditKind
+}
+
+/** A management change from the audit log. */
+export type AuditRecord = Omit<NewAuditRecord, 'teamId' | 'action' | 'claim' | 'credential'> & {
+  readonly action: string
+}
+
+/** A record with its place in the order of the changes. */
+export type PlacedRecord = AuditRecord & { readonly position: number }
 
 const RECORD = {
   id: auditLog.id,

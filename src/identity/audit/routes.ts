@@ -18,7 +18,8 @@ import {
   type PageRequest,
   PORTION_ITEMS,
 } from '../../platform/paging.ts'
-import type { AuditLogService, AuditRecord } from './service.ts'
+import type { AuditRecord } from './reader.ts'
+import type { AuditLogService } from './service.ts'
 
 export const auditLogRoutes: FastifyPluginAsyncTypebox<{
   readonly auditLog: AuditLogService

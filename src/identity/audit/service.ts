@@ -3,32 +3,8 @@ import type { Caller } from '../../http/access/caller.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Page, PageRequest } from '../../platform/paging.ts'
 import { TeamLimiter } from '../../platform/team-limiter.ts'
-import type { AuditLogStore } from './reader.ts'
-import { type Actor, auditRecord, type NewAuditRecord } from './record.ts'
-
-/** A management change from the audit log. */
-export type AuditRecord = Omit<NewAuditRecord, 'teamId' | 'action' | 'claim' | 'credential'> & {
-  readonly action: string
-}
-
-/** Which records are listed: what was changed, what was only read or exported, or both. */
-type AuditKind = 'changes' | 'reads' | 'all'
-
-/** Absent means all, but for `kind`. */
-export interface AuditLogFilter {
-  /** Id of whoever did it. */
-  readonly actor?: string | undefined
-  /** An action, or all of a domain: `deployment.` */
-  readonly action?: string | undefined
-  /** Id of the changed object. */
-  readonly subject?: string | undefined
-  readonly fromMs: number
-  readonly toMs: number
-  readonly kind: AuditKind
-}
-
-/** A record with its place in the order of the changes. */
-export type PlacedRecord = AuditRecord & { readonly position: number }
+import type { AuditLogFilter, AuditLogStore, AuditRecord, PlacedRecord } from './reader.ts'
+import { type Actor, auditRecord } from './record.ts'
 
 const PART_RECORDS = 500
 /** Exports under way in a process, each of which reads the database. */

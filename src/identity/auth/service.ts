@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts'
-import type { Role, UserCaller } from '../../http/access/caller.ts'
+import type { UserCaller } from '../../http/access/caller.ts'
 import {
   type CacheLookups,
   StaleWhileRevalidateCache,
@@ -18,38 +18,7 @@ import {
   newRefreshToken,
   SuccessorMaker,
 } from './refresh-tokens.ts'
-import type { AuthStore } from './store.ts'
-
-export interface User {
-  readonly id: string
-  readonly teamId: string
-  readonly email: string
-  readonly passwordHash: string
-  readonly role: Role
-}
-
-export interface NewRefreshToken {
-  readonly tokenHash: string
-  readonly createdAt: Date
-  readonly expiresAt: Date
-}
-
-export interface RefreshTokenState {
-  /** The user it belongs to, as they are now. */
-  readonly user: User
-  readonly familyId: string
-  readonly usedAt: Date | null
-  readonly revokedAt: Date | null
-  readonly successorHash: string | null
-  /** True if its direct successor is there, neither used nor revoked. */
-  readonly hasUnusedSuccessor: boolean
-}
-
-export interface NewTeam {
-  readonly id: string
-  readonly name: string
-  readonly createdAt: Date
-}
+import type { AuthStore, NewRefreshToken, RefreshTokenState, User } from './store.ts'
 
 interface Credentials extends Client {
   readonly email: string

@@ -1,5 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
+import type { Role } from '../../http/access/caller.ts'
 import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
 import type { Database, Transaction } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
@@ -10,7 +11,37 @@ import { isSessionOpen } from '../audit/credentials.ts'
 import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import type { NewRefreshToken, NewTeam, RefreshTokenState, User } from './service.ts'
+
+export interface NewRefreshToken {
+  readonly tokenHash: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+export interface NewTeam {
+  readonly id: string
+  readonly name: string
+  readonly createdAt: Date
+}
+
+export interface RefreshTokenState {
+  /** The user it belongs to, as they are now. */
+  readonly user: User
+  readonly familyId: string
+  readonly usedAt: Date | null
+  readonly revokedAt: Date | null
+  readonly successorHash: string | null
+  /** True if its direct successor is there, neither used nor revoked. */
+  readonly hasUnusedSuccessor: boolean
+}
+
+export interface User {
+  readonly id: string
+  readonly teamId: string
+  readonly email: string
+  readonly passwordHash: string
+  readonly role: Role
+}
 
 export const USER = {
   id: users.id,

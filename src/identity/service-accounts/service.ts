@@ -13,39 +13,9 @@ import { auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import { previousSecretEnd, readExpiry, rotatedExpiry } from '../keys/expiry.ts'
 import { LastUses } from '../keys/last-uses.ts'
 import { hashKey, isAccountToken, newAccountToken, readKeyPrefix } from '../keys/secret.ts'
-import type { ServiceAccountStore } from './store.ts'
+import type { AccountChange, ServiceAccount, ServiceAccountStore, TokenHolder } from './store.ts'
 
-/** A program that manages its team with a role. */
-export interface ServiceAccount {
-  readonly id: string
-  readonly teamId: string
-  readonly name: string
-  readonly role: Role
-  readonly tokenPrefix: string
-  readonly createdBy: string
-  readonly createdAt: Date
-  readonly expiresAt: Date
-  readonly lastUsedAt: Date | null
-}
-
-export type NewServiceAccount = Omit<ServiceAccount, 'lastUsedAt'> & { readonly tokenHash: string }
-
-/** The owner and the end of a token, and until when. */
-export interface TokenHolder {
-  readonly caller: UserCaller
-  readonly expiresAtMs: number
-}
-
-/** The columns that a rotation or a revocation sets. */
-export type AccountChange =
-  | { readonly revokedAt: Date }
-  | {
-      readonly tokenHash: string
-      readonly tokenPrefix: string
-      readonly expiresAt: Date
-      /** Until when the present token stays valid. */
-      readonly previousUntil: Date
-    }
+export type { ServiceAccount } from './store.ts'
 
 interface ServiceAccountOptions {
   readonly store: ServiceAccountStore

@@ -1,4 +1,5 @@
 import { and, eq, isNull, or } from 'drizzle-orm'
+import type { Role, UserCaller } from '../../http/access/caller.ts'
 import type { PresentManager } from '../../http/access/manager.ts'
 import { managerNow } from '../../http/access/manager-store.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
@@ -11,7 +12,38 @@ import { insertAuditRecord } from '../audit/writer.ts'
 import type { AdmitManager } from '../keys/key.ts'
 import type { KeyUse } from '../keys/last-uses.ts'
 import { writeLastUses } from '../keys/store.ts'
-import type { AccountChange, NewServiceAccount, ServiceAccount, TokenHolder } from './service.ts'
+
+/** The columns that a rotation or a revocation sets. */
+export type AccountChange =
+  | { readonly revokedAt: Date }
+  | {
+      readonly tokenHash: string
+      readonly tokenPrefix: string
+      readonly expiresAt: Date
+      /** Until when the present token stays valid. */
+      readonly previousUntil: Date
+    }
+
+export type NewServiceAccount = Omit<ServiceAccount, 'lastUsedAt'> & { readonly tokenHash: string }
+
+/** A program that manages its team with a role. */
+export interface ServiceAccount {
+  readonly id: string
+  readonly teamId: string
+  readonly name: string
+  readonly role: Role
+  readonly tokenPrefix: string
+  readonly createdBy: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  readonly lastUsedAt: Date | null
+}
+
+/** The owner and the end of a token, and until when. */
+export interface TokenHolder {
+  readonly caller: UserCaller
+  readonly expiresAtMs: number
+}
 
 const ACCOUNT = {
   id: serviceAccounts.id,

@@ -1,13 +1,42 @@
 import { and, count, eq, inArray } from 'drizzle-orm'
+import type { Role } from '../../http/access/caller.ts'
 import { managerNow } from '../../http/access/manager-store.ts'
 import type { Transaction } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { refreshTokens, users } from '../../tables/auth.ts'
 import { lockTeam } from '../audit/lock-team.ts'
-import type { Actor } from '../audit/record.ts'
+import type { Actor, NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import type { Member, MemberChange, NewMember, TeamState } from './members.ts'
+
+/** A user as members of the team see them. */
+export interface Member {
+  readonly id: string
+  readonly teamId: string
+  readonly email: string
+  readonly role: Role
+  readonly createdAt: Date
+  /** Null until the first sign-in. */
+  readonly lastSignInAt: Date | null
+}
+
+export type MemberChange =
+  | { readonly kind: 'add'; readonly member: NewMember; readonly audit: NewAuditRecord }
+  | { readonly kind: 'set_role'; readonly role: Role; readonly audit: NewAuditRecord }
+  | { readonly kind: 'remove'; readonly audit: NewAuditRecord }
+  /** Ends all sessions of the member as well. */
+  | { readonly kind: 'set_password'; readonly passwordHash: string; readonly audit: NewAuditRecord }
+
+export type NewMember = Member & { readonly passwordHash: string }
+
+/** State of a team that can't change before the change itself is made. */
+export interface TeamState {
+  /** The user or service account that changes it; null for the operator, and if removed. */
+  readonly manager: { readonly role: Role } | null
+  /** The member to change; null if the member does not exist. */
+  readonly member: Member | null
+  readonly ownersCount: number
+}
 
 const MEMBER = {
   id: users.id,

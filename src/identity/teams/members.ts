@@ -8,20 +8,7 @@ import type { Page, PageRequest } from '../../platform/paging.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../audit/record.ts'
 import type { Passwords } from '../auth/passwords.ts'
 import { hashPassword, readEmail } from './credentials.ts'
-import type { MemberStore } from './member-store.ts'
-
-/** A user as members of the team see them. */
-export interface Member {
-  readonly id: string
-  readonly teamId: string
-  readonly email: string
-  readonly role: Role
-  readonly createdAt: Date
-  /** Null until the first sign-in. */
-  readonly lastSignInAt: Date | null
-}
-
-export type NewMember = Member & { readonly passwordHash: string }
+import type { Member, MemberChange, MemberStore, TeamState } from './member-store.ts'
 
 /**
  * A manager of members: a user with their role, or the operator with null, who may do everything.
@@ -29,22 +16,6 @@ export type NewMember = Member & { readonly passwordHash: string }
 interface Manager extends Actor {
   readonly role: Role | null
 }
-
-/** State of a team that can't change before the change itself is made. */
-export interface TeamState {
-  /** The user or service account that changes it; null for the operator, and if removed. */
-  readonly manager: { readonly role: Role } | null
-  /** The member to change; null if the member does not exist. */
-  readonly member: Member | null
-  readonly ownersCount: number
-}
-
-export type MemberChange =
-  | { readonly kind: 'add'; readonly member: NewMember; readonly audit: NewAuditRecord }
-  | { readonly kind: 'set_role'; readonly role: Role; readonly audit: NewAuditRecord }
-  | { readonly kind: 'remove'; readonly audit: NewAuditRecord }
-  /** Ends all sessions of the member as well. */
-  | { readonly kind: 'set_password'; readonly passwordHash: string; readonly audit: NewAuditRecord }
 
 interface MemberOptions {
   readonly store: MemberStore

@@ -1,4 +1,4 @@
-import type { Member } from './members.ts'
+import type { Member } from './member-store.ts'
 
 /** Fields of a member in every response. */
 export function memberFields({ id, email, role, createdAt, lastSignInAt }: Member) {

@@ -3,9 +3,13 @@ import { DatabaseStore } from '../../platform/db/store.ts'
 import { teams } from '../../tables/auth.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
-import { insertMember } from './member-store.ts'
-import type { NewMember } from './members.ts'
-import type { Team } from './teams.ts'
+import { insertMember, type NewMember } from './member-store.ts'
+
+export interface Team {
+  readonly id: string
+  readonly name: string
+  readonly createdAt: Date
+}
 
 export class TeamStore extends DatabaseStore {
   /** All teams, newest first. */

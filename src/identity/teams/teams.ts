@@ -4,14 +4,9 @@ import { isId, newId } from '../../platform/ids.ts'
 import { auditRecord, OPERATOR } from '../audit/record.ts'
 import type { Passwords } from '../auth/passwords.ts'
 import { hashPassword, readEmail } from './credentials.ts'
-import { type Member, memberExists } from './members.ts'
-import type { TeamStore } from './team-store.ts'
-
-export interface Team {
-  readonly id: string
-  readonly name: string
-  readonly createdAt: Date
-}
+import type { Member } from './member-store.ts'
+import { memberExists } from './members.ts'
+import type { Team, TeamStore } from './team-store.ts'
 
 interface TeamOptions {
   readonly store: TeamStore

@@ -2,11 +2,6 @@ import type { ErasedReference } from './process-messages.ts'
 import type { BatchStore } from './store.ts'
 
 type Erasures = Pick<BatchStore, 'newestErasure' | 'erasedAfter'>
-
-export interface NumberedErasure extends ErasedReference {
-  readonly number: number
-}
-
 /** Erasures that are handed on at one time: more would hold up requests. */
 const PORTION = 1_000
 

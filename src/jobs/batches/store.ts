@@ -28,8 +28,28 @@ import {
   type NewBatch,
   type UnknownColumns,
 } from './batch.ts'
-import type { NumberedErasure } from './erasures.ts'
-import type { EndedBatch, EndedQuery } from './upkeep.ts'
+import type { ErasedReference } from './process-messages.ts'
+
+export interface NumberedErasure extends ErasedReference {
+  readonly number: number
+}
+
+export interface EndedBatch {
+  readonly batch: Batch
+  /** True if its results are no longer kept. */
+  readonly isOver: boolean
+}
+
+/** Which batches a look begins with. */
+export interface EndedQuery {
+  readonly place: string
+  readonly keptMs: number
+  /** The same for files that were sent. */
+  readonly inputKeptMs: number
+  /** Only batches after this one, in the order of their ids; null: from the first one on. */
+  readonly afterId: string | null
+  readonly limit: number
+}
 
 interface BatchRow {
   readonly id: string

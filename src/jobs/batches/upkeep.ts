@@ -1,26 +1,8 @@
 import { Periodic } from '../../platform/periodic.ts'
-import type { Batch } from './batch.ts'
 import type { BatchFiles } from './files.ts'
 import { errorKey, resultKey } from './parts.ts'
-import type { BatchStore } from './store.ts'
+import type { BatchStore, EndedBatch } from './store.ts'
 import type { Uploads } from './uploads.ts'
-
-export interface EndedBatch {
-  readonly batch: Batch
-  /** True if its results are no longer kept. */
-  readonly isOver: boolean
-}
-
-/** Which batches a look begins with. */
-export interface EndedQuery {
-  readonly place: string
-  readonly keptMs: number
-  /** The same for files that were sent. */
-  readonly inputKeptMs: number
-  /** Only batches after this one, in the order of their ids; null: from the first one on. */
-  readonly afterId: string | null
-  readonly limit: number
-}
 
 interface BatchUpkeepOptions {
   readonly store: BatchStore

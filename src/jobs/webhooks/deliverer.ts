@@ -1,43 +1,9 @@
 import { Periodic } from '../../platform/periodic.ts'
 import type { SendResult } from './attempt.ts'
-import type { DueStore } from './delivery-store.ts'
+import type { AttemptEnd, DueDelivery, DueStore } from './delivery-store.ts'
 import type { SecretSealer } from './secret-sealer.ts'
 import type { Sender } from './sender.ts'
 import { signedHeaders } from './signature.ts'
-import type { SealedSecrets } from './webhook.ts'
-
-/** A delivery that this process has taken for one attempt. */
-export interface DueDelivery extends SealedSecrets {
-  readonly id: string
-  readonly teamId: string
-  readonly webhookId: string
-  readonly eventId: string
-  /** Number of the attempt, from 1. */
-  readonly attempt: number
-  readonly type: string
-  /** JSON of the event's data, the same in each attempt. */
-  readonly dataText: string
-  readonly at: Date
-  readonly url: string
-}
-
-export interface TakeQuery {
-  /** Attempts of this process that are under way, by webhook. */
-  readonly underWay: ReadonlyMap<string, number>
-  /** Attempts that a webhook may have at a time. */
-  readonly perWebhook: number
-  readonly limit: number
-  /** After so long without an end another replica makes the attempt again. */
-  readonly leaseMs: number
-}
-
-export interface AttemptEnd {
-  readonly state: 'delivered' | 'waiting' | 'dead'
-  readonly status: number | null
-  readonly error: string | null
-  /** When to try again. */
-  readonly retryInMs: number
-}
 
 interface DelivererOptions {
   readonly store: Pick<DueStore, keyof DueStore>

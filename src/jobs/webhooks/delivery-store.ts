@@ -2,7 +2,40 @@ import { type SQL, sql } from 'drizzle-orm'
 import { queryRows } from '../../platform/db/client.ts'
 import { epochMs } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import type { AttemptEnd, DueDelivery, TakeQuery } from './deliverer.ts'
+import type { SealedSecrets } from './webhook.ts'
+
+export interface AttemptEnd {
+  readonly state: 'delivered' | 'waiting' | 'dead'
+  readonly status: number | null
+  readonly error: string | null
+  /** When to try again. */
+  readonly retryInMs: number
+}
+
+/** A delivery that this process has taken for one attempt. */
+export interface DueDelivery extends SealedSecrets {
+  readonly id: string
+  readonly teamId: string
+  readonly webhookId: string
+  readonly eventId: string
+  /** Number of the attempt, from 1. */
+  readonly attempt: number
+  readonly type: string
+  /** JSON of the event's data, the same in each attempt. */
+  readonly dataText: string
+  readonly at: Date
+  readonly url: string
+}
+
+interface TakeQuery {
+  /** Attempts of this process that are under way, by webhook. */
+  readonly underWay: ReadonlyMap<string, number>
+  /** Attempts that a webhook may have at a time. */
+  readonly perWebhook: number
+  readonly limit: number
+  /** After so long without an end another replica makes the attempt again. */
+  readonly leaseMs: number
+}
 
 interface TakenRow {
   readonly id: string

@@ -4,7 +4,14 @@ import { insertEvent } from '../../identity/outbox/writer.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { apiKeys } from '../../tables/keys.ts'
 import { webhookEvents, webhooks } from '../../tables/webhooks.ts'
-import { type ExpiringKey, ONCE_KEY_START } from './notices.ts'
+
+export interface ExpiringKey {
+  readonly id: string
+  readonly expiresAt: Date
+}
+
+/** The beginning of those names; key and day follow, with a slash between them. */
+export const ONCE_KEY_START = 'key.expiring/'
 
 /** Subjects of notices, in PostgreSQL. */
 export class NoticeStore extends DatabaseStore {

@@ -1,12 +1,7 @@
 import type { NewEvent } from '../../identity/outbox/event.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { Periodic } from '../../platform/periodic.ts'
-import type { NoticeStore } from './notice-store.ts'
-
-export interface ExpiringKey {
-  readonly id: string
-  readonly expiresAt: Date
-}
+import { type NoticeStore, ONCE_KEY_START } from './notice-store.ts'
 
 /** The state of a team's log, signed. */
 interface SignedState {
@@ -138,6 +133,3 @@ export class Notices {
 function makeOnceKey(keyId: string, day: string): string {
   return `${ONCE_KEY_START}${keyId}/${day}`
 }
-
-/** The beginning of those names; key and day follow, with a slash between them. */
-export const ONCE_KEY_START = 'key.expiring/'

@@ -7,14 +7,9 @@ import { isId, newId } from '../../platform/ids.ts'
 import type { Page, PageRequest } from '../../platform/paging.ts'
 import type { SecretSealer } from './secret-sealer.ts'
 import { newSecret, secretText } from './signature.ts'
-import type { WebhookStore } from './store.ts'
+import type { WebhookChange, WebhookStore } from './store.ts'
 import type { TargetRules } from './target.ts'
 import type { Delivery, DeliveryState, SealedSecrets, Webhook } from './webhook.ts'
-
-/** The new settings of a webhook; absent leaves it as it is. */
-export type WebhookChange = Partial<
-  Pick<Webhook, 'url' | 'description' | 'types' | 'isActive' | 'previousUntil'> & SealedSecrets
->
 
 interface WebhookServiceOptions {
   readonly store: WebhookStore

@@ -10,8 +10,12 @@ import type { Database, Transaction } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { mapPage, type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { webhookDeliveries, webhookEvents, webhooks } from '../../tables/webhooks.ts'
-import type { WebhookChange } from './service.ts'
 import type { Delivery, DeliveryState, SealedSecrets, Webhook } from './webhook.ts'
+
+/** The new settings of a webhook; absent leaves it as it is. */
+export type WebhookChange = Partial<
+  Pick<Webhook, 'url' | 'description' | 'types' | 'isActive' | 'previousUntil'> & SealedSecrets
+>
 
 /** A removed webhook is hidden from its team. */
 const isThere = isNull(webhooks.removedAt)

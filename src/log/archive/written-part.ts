@@ -1,5 +1,5 @@
 import type { StoredBlock } from '../blocks/stored-block.ts'
-import type { ModelText } from '../reading/stored-models.ts'
+import type { ModelText } from '../reading/model-text-store.ts'
 
 /** The task of the thread that writes a file. */
 export interface PartTask {

@@ -4,13 +4,6 @@ import type { RangeDrainer } from './drained-range.ts'
 import type { HeldRecords } from './held-records.ts'
 import type { ScoreLogStore } from './store.ts'
 
-/** Counts of what was not in the log before. */
-export interface Appended {
-  readonly records: number
-  /** Results of all models. */
-  readonly results: number
-}
-
 /** Receives the events that an operator should see in the service's log. */
 interface DrainLog {
   /** The database accepts nothing. Called at the first failure, then once a minute. */

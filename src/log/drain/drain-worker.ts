@@ -4,10 +4,9 @@ import { openThreadDatabase } from '../../platform/db/thread-database.ts'
 import { HEAD_AT, RECORD_V4, SCORED_AT } from '../record/record-v4.ts'
 import { scanFrames } from '../spool/frames.ts'
 import type { DrainPosition, SegmentRange } from '../spool/reader.ts'
-import type { Appended } from './drain.ts'
 import type { DrainWorkerData } from './drain-thread.ts'
 import type { DrainedRange } from './drained-range.ts'
-import { ScoreLogStore } from './store.ts'
+import { type Appended, ScoreLogStore } from './store.ts'
 
 /**
  * Upper bounds of a batch. No request waits for this thread: its batches can be larger than the

@@ -10,8 +10,6 @@ import { classifyFailure, findReason, isLost } from './failures.ts'
 import { splitByTeam } from './held-records.ts'
 import { CursorMovedError } from './spool-cursors.ts'
 
-export type { Appended } from './drain-options.ts'
-
 type BatchEnd = 'empty' | 'partial' | 'full' | 'failed'
 
 const GATHER_FACTOR_MAX = 4

@@ -5,13 +5,19 @@ import { KnownHeads } from '../blocks/known-heads.ts'
 import { ErasureList, ErasuresMovedError, newestErasure } from '../erasure/erasure-list.ts'
 import { writeDrainedSources } from '../proof/block-sources.ts'
 import { growTrees } from '../proof/tree-writer.ts'
-import { makeModels } from '../reading/model-text-store.ts'
+import { makeModels } from '../reading/stored-models.ts'
 import type { ModelSource } from '../record/model-source.ts'
 import type { RecordV4 } from '../record/record-v4.ts'
 import type { DrainPosition } from '../spool/reader.ts'
 import type { Cursor } from '../spool/spool-papers.ts'
-import type { Appended } from './drain.ts'
 import { moveCursor, readCursors } from './spool-cursors.ts'
+
+/** Counts of what was not in the log before. */
+export interface Appended {
+  readonly records: number
+  /** Results of all models. */
+  readonly results: number
+}
 
 interface LogBatch {
   readonly blocks: readonly DrainedBlock[]

@@ -9,14 +9,7 @@ import type { StoredBlock } from '../blocks/stored-block.ts'
 import { hasReference } from '../reading/log-reader.ts'
 import type { ModelSource } from '../record/model-source.ts'
 import { withoutReferences } from './erased-record.ts'
-import type { ErasureStore } from './erasure-store.ts'
-
-export interface Erasure {
-  readonly teamId: string
-  readonly reference: string
-  /** Requests that were scored until then lose the reference. */
-  readonly untilMs: number
-}
+import type { Erasure, ErasureStore } from './erasure-store.ts'
 
 /** A block of the archive, and what takes its place. */
 export interface BlockReplacement {

@@ -6,8 +6,14 @@ import type { EncodedBlock } from '../blocks/block-encoder.ts'
 import { IS_INDEX_SOUND, indexSum, setFilter } from '../blocks/index-sums.ts'
 import { CODECS, type StoredBlock } from '../blocks/stored-block.ts'
 import { SPAN_MS } from '../rollups/spans.ts'
-import type { Erasure } from './eraser.ts'
 import { hashOfReference } from './reference-hash.ts'
+
+export interface Erasure {
+  readonly teamId: string
+  readonly reference: string
+  /** Requests that were scored until then lose the reference. */
+  readonly untilMs: number
+}
 
 /**
  * Time for which an erasure is listed: a spool that was not drained for longer must not be drained.

@@ -1,5 +1,5 @@
 import type { TreeLeaf } from './facts-chain.ts'
-import type { StrayNode } from './log-tree.ts'
+import type { StrayNode } from './tree-store.ts'
 
 /** Something that is not as it was when it was logged. */
 export interface VerifyFinding {

@@ -14,21 +14,6 @@ import {
 } from './merkle.ts'
 import type { Trees } from './tree-store.ts'
 
-export interface TreeHead {
-  /** Null for a team without a drained block. */
-  readonly treeId: number | null
-  readonly edge: TreeEdge
-  /** Hash of the chain over the facts of all leaves; null for a team without a drained block. */
-  readonly facts: Buffer | null
-  /** True if the row in `log_trees` is the one that was written. */
-  readonly isSound: boolean
-}
-
-export interface StrayNode {
-  readonly level: number
-  readonly position: number
-}
-
 /**
  * The tree of a team says something else than its root or the records do. `scoreline log verify`
  * says where. Only proofs and checkpoints of the team need it.

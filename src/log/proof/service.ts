@@ -12,8 +12,8 @@ import {
   formatOrigin,
   type TreeState,
 } from './checkpoint.ts'
-import { DamagedTree, LogTree, type TreeHead } from './log-tree.ts'
-import type { Trees } from './tree-store.ts'
+import { DamagedTree, LogTree } from './log-tree.ts'
+import type { TreeHead, Trees } from './tree-store.ts'
 
 interface ProofOptions {
   readonly reading: ScoreReadingService

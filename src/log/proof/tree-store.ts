@@ -5,8 +5,22 @@ import { type Database, queryRows } from '../../platform/db/client.ts'
 import { epochMs } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import type { TreeLeaf } from './facts-chain.ts'
-import type { StrayNode, TreeHead } from './log-tree.ts'
 import { STORED_LEVELS, TreeEdge } from './merkle.ts'
+
+export interface StrayNode {
+  readonly level: number
+  readonly position: number
+}
+
+export interface TreeHead {
+  /** Null for a team without a drained block. */
+  readonly treeId: number | null
+  readonly edge: TreeEdge
+  /** Hash of the chain over the facts of all leaves; null for a team without a drained block. */
+  readonly facts: Buffer | null
+  /** True if the row in `log_trees` is the one that was written. */
+  readonly isSound: boolean
+}
 
 /** Above all levels of a tree. */
 const LEVELS = 64

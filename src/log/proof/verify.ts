@@ -5,10 +5,9 @@ import { SPAN_MS, spanStart } from '../rollups/spans.ts'
 import type { TreeState } from './checkpoint.ts'
 import { FactsChain, type TreeLeaf } from './facts-chain.ts'
 import { Findings, type FoundRoot, type VerifyFinding } from './findings.ts'
-import type { TreeHead } from './log-tree.ts'
 import { emptyRoot, leafHash, TreeEdge, type TreeNode } from './merkle.ts'
 import { readStoredRecords } from './stored-records.ts'
-import type { Trees } from './tree-store.ts'
+import type { TreeHead, Trees } from './tree-store.ts'
 
 export interface VerifyReport {
   readonly blocks: number

@@ -19,11 +19,8 @@ import type {
   SearchQuery,
   UnreadBlock,
 } from './log-query.ts'
-import type { SpoolTail } from './spool-tail.ts'
+import type { SpoolTail, WantedReferences } from './spool-tail.ts'
 import type { TimedColumns, TimeOrder } from './timed-columns.ts'
-
-/** References of single requests, or ids of records as text, by deployment. */
-export type WantedReferences = ReadonlyMap<string, ReadonlySet<string>>
 
 interface LogReaderOptions {
   readonly blocks: BlockReader

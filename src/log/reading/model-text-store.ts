@@ -1,7 +1,14 @@
 import { sql } from 'drizzle-orm'
-import { type Database, queryRows } from '../../platform/db/client.ts'
+import { queryRows } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import { CellModels, type ModelText } from './stored-models.ts'
+
+export interface ModelText {
+  readonly modelId: string
+  readonly name: string
+  readonly version: string
+  /** As it is stored. */
+  readonly specText: string
+}
 
 export class ModelTextStore extends DatabaseStore {
   /** Models with these ids; unknown ids are left out. */
@@ -15,9 +22,4 @@ export class ModelTextStore extends DatabaseStore {
         from models where id in ${[...modelIds]}`,
     )
   }
-}
-
-/** The models of a database, for those who write blocks. */
-export function makeModels(db: Database): CellModels {
-  return new CellModels(new ModelTextStore(db))
 }

@@ -7,7 +7,9 @@ import type { ModelSource } from '../record/model-source.ts'
 import { readHeadV4, readRecordV4 } from '../record/record-v4.ts'
 import { scanFrames } from '../spool/frames.ts'
 import type { SegmentRange } from '../spool/reader.ts'
-import type { WantedReferences } from './log-reader.ts'
+
+/** References of single requests, or ids of records as text, by deployment. */
+export type WantedReferences = ReadonlyMap<string, ReadonlySet<string>>
 
 /** Parts of segments that are not drained. */
 export interface UndrainedSpool {

@@ -11,17 +11,15 @@ import {
   type Steps,
   toCellModel,
 } from '../../engine/index.ts'
+import type { Database } from '../../platform/db/client.ts'
 import { storedJsonSteps } from '../../platform/json.ts'
 import { runInTurns } from '../../platform/turn-taker.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
-import type { ModelTextStore } from './model-text-store.ts'
+import { type ModelText, ModelTextStore } from './model-text-store.ts'
 
-export interface ModelText {
-  readonly modelId: string
-  readonly name: string
-  readonly version: string
-  /** As it is stored. */
-  readonly specText: string
+/** The models of a database, for those who write blocks. */
+export function makeModels(db: Database): CellModels {
+  return new CellModels(new ModelTextStore(db))
 }
 
 /** Facts that readers of the log need of a model beside its card. */

@@ -6,14 +6,40 @@ import type { Database, Transaction } from '../../platform/db/client.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { mapPage, type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { changeRequests } from '../../tables/change-requests.ts'
-import type { ChangeRequest } from './approval.ts'
-import type { ChangeRequestFilter, DecisionCommand } from './approvals.ts'
+import type { ChangeRequest, ChangeRequestState, Decider } from './approval.ts'
 import type { ChangeReader, Deployment } from './deployment.ts'
 import { readRequest } from './request-writer.ts'
 import { readDecider } from './requesters.ts'
-import type { AuditOf, Changed } from './service.ts'
-import { applyChange, makeReader, readDeployment } from './store.ts'
+import { type AuditOf, applyChange, type Changed, makeReader, readDeployment } from './store.ts'
 import type { Change } from './succession.ts'
+
+export interface Decision {
+  readonly decidedBy: string
+  readonly decidedAt: Date
+  readonly comment: string | null
+}
+
+export interface ChangeRequestFilter {
+  readonly deploymentId?: string | undefined
+  readonly state?: ChangeRequestState | undefined
+  /** Now, which ends waiting requests. */
+  readonly at: Date
+}
+
+export interface DecisionCommand {
+  readonly teamId: string
+  readonly requestId: string
+  /** Whoever decides. */
+  readonly userId: string
+  /**
+   * Throws if the request must not be decided on; that changes nothing.
+   *
+   * @param decider who decides, as they are now; null if they were removed
+   */
+  readonly admit: (request: ChangeRequest, decider: Decider | null) => void
+  readonly decision: Decision
+  readonly decisionAudit: (request: ChangeRequest) => NewAuditRecord
+}
 
 /** Requests for approval in PostgreSQL. */
 export class ApprovalStore extends DatabaseStore {

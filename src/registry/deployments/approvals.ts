@@ -1,51 +1,21 @@
 import { refuseBreakGlass } from '../../http/access/break-glass.ts'
 import type { UserCaller } from '../../http/access/caller.ts'
 import { requireManager } from '../../http/access/manager.ts'
-import { type AuditAction, type NewAuditRecord, SERVICE } from '../../identity/audit/record.ts'
+import { type AuditAction, SERVICE } from '../../identity/audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { isId } from '../../platform/ids.ts'
 import type { Page, PageRequest } from '../../platform/paging.ts'
 import {
   type ChangeRequest,
-  type ChangeRequestState,
   changeRequestNotFound,
-  type Decider,
   outdated,
   refuseRequester,
   requireWaiting,
 } from './approval.ts'
-import type { ApprovalStore } from './approval-store.ts'
+import type { ApprovalStore, ChangeRequestFilter, DecisionCommand } from './approval-store.ts'
 import { decisionRecord } from './decision-record.ts'
 import { makeChange } from './order.ts'
 import { makeAudit } from './service.ts'
-
-export interface ChangeRequestFilter {
-  readonly deploymentId?: string | undefined
-  readonly state?: ChangeRequestState | undefined
-  /** Now, which ends waiting requests. */
-  readonly at: Date
-}
-
-interface Decision {
-  readonly decidedBy: string
-  readonly decidedAt: Date
-  readonly comment: string | null
-}
-
-export interface DecisionCommand {
-  readonly teamId: string
-  readonly requestId: string
-  /** Whoever decides. */
-  readonly userId: string
-  /**
-   * Throws if the request must not be decided on; that changes nothing.
-   *
-   * @param decider who decides, as they are now; null if they were removed
-   */
-  readonly admit: (request: ChangeRequest, decider: Decider | null) => void
-  readonly decision: Decision
-  readonly decisionAudit: (request: ChangeRequest) => NewAuditRecord
-}
 
 interface ApprovalOptions {
   readonly store: ApprovalStore

@@ -1,15 +1,28 @@
 import { and, desc, eq, gt, gte, inArray, ne, sql } from 'drizzle-orm'
-import { SERVICE } from '../../identity/audit/record.ts'
+import { type NewAuditRecord, SERVICE } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
 import type { Transaction } from '../../platform/db/client.ts'
 import { auditLog } from '../../tables/audit.ts'
 import { changeRequests } from '../../tables/change-requests.ts'
-import type { ChangeRequest } from './approval.ts'
+import type { ChangeRequest, Requesters } from './approval.ts'
 import { decisionRecord } from './decision-record.ts'
 import type { Deployment } from './deployment.ts'
 import type { DeploymentOrder } from './order.ts'
 import { readRequesters } from './requesters.ts'
-import type { Proposal } from './service.ts'
+
+/** A change to store as a request, because it waits for a second person. */
+export interface Proposal {
+  /**
+   * Makes the request.
+   *
+   * @param requesters everybody who may hold the credentials that ask
+   * @param waitingCount requests that wait for this deployment
+   */
+  readonly propose: (
+    requesters: Requesters,
+    waitingCount: number,
+  ) => { readonly request: ChangeRequest; readonly audit: NewAuditRecord }
+}
 
 /** Orders whose effect a rollback takes away: it changes the champion and ends all challengers. */
 const UNDOABLE: readonly DeploymentOrder['action'][] = [

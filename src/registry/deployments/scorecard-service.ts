@@ -10,13 +10,13 @@ import { newId } from '../../platform/ids.ts'
 import type { Candidate, Challenger, ChangeReader, Deployment } from './deployment.ts'
 import type { FeatureChange } from './feature-change.ts'
 import {
-  type Changed,
   challengerIn,
   type DeploymentService,
   doneAs,
   type Outcome,
   type Succession,
 } from './service.ts'
+import type { Changed } from './store.ts'
 import { trafficFault } from './succession.ts'
 import { ACCEPT_FEATURES } from './traffic-settings.ts'
 

@@ -1,10 +1,9 @@
 import { AppError } from '../../errors.ts'
-import type { Environment } from '../../http/access/caller.ts'
-import { type Actor, auditRecord, type NewAuditRecord } from '../../identity/audit/record.ts'
+import { type Actor, auditRecord } from '../../identity/audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { isId, newId } from '../../platform/ids.ts'
 import type { Page, PageRequest } from '../../platform/paging.ts'
-import { type ChangeRequest, type Requesters, waitsForApproval } from './approval.ts'
+import { type ChangeRequest, waitsForApproval } from './approval.ts'
 import {
   auditedLevels,
   auditedState,
@@ -15,59 +14,21 @@ import {
 import type { FeatureChange } from './feature-change.ts'
 import { type DeploymentOrder, type DeploymentSettings, findModel, makeChange } from './order.ts'
 import { newProposal } from './proposal.ts'
-import type { DeploymentStore } from './store.ts'
+import type { Proposal } from './request-writer.ts'
+import type {
+  AuditOf,
+  Changed,
+  DeploymentFilter,
+  DeploymentStore,
+  DeploymentSummary,
+  Proposed,
+} from './store.ts'
 import { type Change, findChallenger } from './succession.ts'
 import { readTrafficSettings, type TrafficAction, trafficOrder } from './traffic-settings.ts'
 
-export interface DeploymentSummary {
-  readonly id: string
-  readonly name: string
-  readonly environment: Environment
-  readonly isActive: boolean
-  readonly shadowMode: boolean
-  readonly champion: { readonly name: string; readonly version: string }
-  readonly createdAt: Date
-}
-
-export interface DeploymentFilter {
-  readonly environment?: Environment | undefined
-}
-
-/** @param consequences new statuses of models, and challengers that ended elsewhere */
-export type AuditOf = (present: Deployment, change: Change, consequences: object) => NewAuditRecord
-
-/** A change to store as a request, because it waits for a second person. */
-export interface Proposal {
-  /**
-   * Makes the request.
-   *
-   * @param requesters everybody who may hold the credentials that ask
-   * @param waitingCount requests that wait for this deployment
-   */
-  readonly propose: (
-    requesters: Requesters,
-    waitingCount: number,
-  ) => { readonly request: ChangeRequest; readonly audit: NewAuditRecord }
-}
-
-export interface Proposed {
-  readonly request: ChangeRequest
-}
-
+export type { DeploymentSummary } from './store.ts'
 /** Result of an order: made, or stored as a request that waits for a second person. */
 export type Outcome<Done> = { readonly done: Done } | { readonly waiting: ChangeRequest }
-
-export interface Changed {
-  readonly before: Deployment
-  /** The state after the change; its `challengers` are the active ones. */
-  readonly after: Deployment
-  /** See `Change`. */
-  readonly challengerId: string | null
-  /** See `Change`. */
-  readonly features: FeatureChange | undefined
-  /** Ids of all deployments whose scores the change can alter. */
-  readonly touchedIds: readonly string[]
-}
 
 interface DeploymentOptions {
   readonly store: DeploymentStore

@@ -1,7 +1,8 @@
 import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
+import type { Environment } from '../../http/access/caller.ts'
 import { lockTeam } from '../../identity/audit/lock-team.ts'
-import type { Consequence } from '../../identity/audit/record.ts'
+import type { Consequence, NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
 import type { Database, Transaction } from '../../platform/db/client.ts'
@@ -11,19 +12,46 @@ import { type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { challengers, deployments } from '../../tables/deployments.ts'
 import { models } from '../../tables/models.ts'
 import { reasonBaselinesInForce } from '../../tables/reasons.ts'
+import type { ChangeRequest } from './approval.ts'
 import type { Candidate, Challenger, ChangeReader, Deployment } from './deployment.ts'
+import type { FeatureChange } from './feature-change.ts'
 import { retireModel, setModelStatus } from './model-status.ts'
-import { endOutdated, insertRequest, undonePromotion } from './request-writer.ts'
-import type {
-  AuditOf,
-  Changed,
-  DeploymentFilter,
-  DeploymentSummary,
-  Proposal,
-  Proposed,
-} from './service.ts'
+import { endOutdated, insertRequest, type Proposal, undonePromotion } from './request-writer.ts'
 import { evaluateAnew, readLevels, setLevels } from './stability-evaluations.ts'
 import type { Change } from './succession.ts'
+
+/** @param consequences new statuses of models, and challengers that ended elsewhere */
+export type AuditOf = (present: Deployment, change: Change, consequences: object) => NewAuditRecord
+
+export interface Changed {
+  readonly before: Deployment
+  /** The state after the change; its `challengers` are the active ones. */
+  readonly after: Deployment
+  /** See `Change`. */
+  readonly challengerId: string | null
+  /** See `Change`. */
+  readonly features: FeatureChange | undefined
+  /** Ids of all deployments whose scores the change can alter. */
+  readonly touchedIds: readonly string[]
+}
+
+export interface DeploymentFilter {
+  readonly environment?: Environment | undefined
+}
+
+export interface DeploymentSummary {
+  readonly id: string
+  readonly name: string
+  readonly environment: Environment
+  readonly isActive: boolean
+  readonly shadowMode: boolean
+  readonly champion: { readonly name: string; readonly version: string }
+  readonly createdAt: Date
+}
+
+export interface Proposed {
+  readonly request: ChangeRequest
+}
 
 const champion = alias(models, 'champion')
 const previousChampion = alias(models, 'previous_champion')

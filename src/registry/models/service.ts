@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { BaselineCounts } from '../../../schemas/baselines.ts'
 import {
   checkSteps,
   DEFAULT_SPEC_VERSION,
@@ -14,68 +13,18 @@ import { isId, newId } from '../../platform/ids.ts'
 import type { Page, PageRequest } from '../../platform/paging.ts'
 import { runInTurns } from '../../platform/turn-taker.ts'
 import { createdState, type NewDeployment } from '../deployments/deployment.ts'
-import type { ModelStore } from './store.ts'
+import type {
+  CountedSample,
+  ImportedBaseline,
+  Model,
+  ModelFilter,
+  ModelStatus,
+  ModelStore,
+  NewModel,
+  StoredModel,
+} from './store.ts'
 
-export interface NewModel {
-  readonly id: string
-  readonly teamId: string
-  readonly name: string
-  readonly version: string
-  readonly specVersion: string
-  readonly environment: Environment
-  readonly status: 'active'
-  readonly description: string | null
-  /**
-   * The specification, with unknown properties, in the order in which they were sent. It is without
-   * white space, and its numbers are in their shortest form.
-   */
-  readonly specText: string
-  /** Over this text. */
-  readonly specSha256: string
-  /** Certificate that it gives the same scores as the tool it comes from, or null. */
-  readonly parity: object | null
-  readonly deployedBy: string
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
-
-export type ModelStatus = 'active' | 'archived'
-
-/** A registered model without its spec, which can be large. */
-export interface Model {
-  readonly id: string
-  readonly name: string
-  readonly version: string
-  readonly specVersion: string
-  readonly status: ModelStatus
-  readonly environment: Environment
-  readonly description: string | null
-  readonly deployedBy: string
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
-
-/** A model with its stored JSON documents as text. */
-export interface StoredModel {
-  readonly model: Model
-  readonly specText: string
-  readonly parityText: string | null
-}
-
-export interface ModelFilter {
-  readonly environment?: Environment | undefined
-  readonly status?: ModelStatus | undefined
-}
-
-export type StatusChange =
-  | { readonly isChampion: true }
-  | { readonly isChampion: false; readonly guardedBy: string }
-  | {
-      readonly isChampion: false
-      readonly model: Model
-      /** Ids of the deployments in which it was a challenger. */
-      readonly touchedIds: readonly string[]
-    }
+export type { Model } from './store.ts'
 
 /** A specification with the sample to compare it with, in the names of the API. */
 export interface SampleCheckInput {
@@ -87,29 +36,12 @@ export interface SampleCheckInput {
   readonly accept_unreached?: boolean
 }
 
-/** A development sample that was counted by bin and score band. */
-interface CountedSample {
-  readonly n: number
-  readonly meanScore: number | null
-  readonly counts: BaselineCounts
-}
-
 /** A sample whose scores are those of the specification. */
 export interface CheckedSample {
   readonly certificate: object
   /** Becomes the baseline of the model. */
   readonly sample: CountedSample | null
   readonly warnings: readonly SpecIssue[]
-}
-
-/** The baseline that a new model gets from the sample that it was checked with. */
-export interface ImportedBaseline extends CountedSample {
-  readonly id: string
-  readonly teamId: string
-  readonly modelId: string
-  readonly origin: 'import'
-  readonly createdBy: string
-  readonly createdAt: Date
 }
 
 /** Compares specifications with samples. */

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { and, eq, sql } from 'drizzle-orm'
 import pLimit from 'p-limit'
+import type { BaselineCounts } from '../../../schemas/baselines.ts'
+import type { Environment } from '../../http/access/caller.ts'
 import { lockTeam } from '../../identity/audit/lock-team.ts'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
@@ -14,15 +16,84 @@ import { modelBaselines } from '../../tables/model-baselines.ts'
 import { models } from '../../tables/models.ts'
 import type { NewDeployment } from '../deployments/deployment.ts'
 import { archiveModel, findGuardedDeployment, isChampion } from '../deployments/model-status.ts'
-import type {
-  ImportedBaseline,
-  Model,
-  ModelFilter,
-  ModelStatus,
-  NewModel,
-  StatusChange,
-  StoredModel,
-} from './service.ts'
+
+/** A development sample that was counted by bin and score band. */
+export interface CountedSample {
+  readonly n: number
+  readonly meanScore: number | null
+  readonly counts: BaselineCounts
+}
+
+/** The baseline that a new model gets from the sample that it was checked with. */
+export interface ImportedBaseline extends CountedSample {
+  readonly id: string
+  readonly teamId: string
+  readonly modelId: string
+  readonly origin: 'import'
+  readonly createdBy: string
+  readonly createdAt: Date
+}
+
+/** A registered model without its spec, which can be large. */
+export interface Model {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly specVersion: string
+  readonly status: ModelStatus
+  readonly environment: Environment
+  readonly description: string | null
+  readonly deployedBy: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface ModelFilter {
+  readonly environment?: Environment | undefined
+  readonly status?: ModelStatus | undefined
+}
+
+export type ModelStatus = 'active' | 'archived'
+
+export interface NewModel {
+  readonly id: string
+  readonly teamId: string
+  readonly name: string
+  readonly version: string
+  readonly specVersion: string
+  readonly environment: Environment
+  readonly status: 'active'
+  readonly description: string | null
+  /**
+   * The specification, with unknown properties, in the order in which they were sent. It is without
+   * white space, and its numbers are in their shortest form.
+   */
+  readonly specText: string
+  /** Over this text. */
+  readonly specSha256: string
+  /** Certificate that it gives the same scores as the tool it comes from, or null. */
+  readonly parity: object | null
+  readonly deployedBy: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export type StatusChange =
+  | { readonly isChampion: true }
+  | { readonly isChampion: false; readonly guardedBy: string }
+  | {
+      readonly isChampion: false
+      readonly model: Model
+      /** Ids of the deployments in which it was a challenger. */
+      readonly touchedIds: readonly string[]
+    }
+
+/** A model with its stored JSON documents as text. */
+export interface StoredModel {
+  readonly model: Model
+  readonly specText: string
+  readonly parityText: string | null
+}
 
 const COLUMNS = {
   id: models.id,

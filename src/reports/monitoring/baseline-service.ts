@@ -13,9 +13,10 @@ import {
 } from './baseline.ts'
 import { type Card, cellLayout } from './cell-layout.ts'
 import { checkCounts } from './check-counts.ts'
-import type { Monitored, NewBaseline } from './monitored.ts'
+import type { Monitored } from './monitored.ts'
 import type { Sample } from './period-sample.ts'
 import type { MonitoringReports } from './reports.ts'
+import type { NewBaseline } from './store.ts'
 
 interface BaselineOptions {
   readonly monitored: Monitored

@@ -2,32 +2,10 @@ import { AppError, deploymentNotFound } from '../../errors.ts'
 import type { Caller, Environment } from '../../http/access/caller.ts'
 import type { StoredModel, StoredModels } from '../../log/index.ts'
 import { isId } from '../../platform/ids.ts'
-import {
-  type Baseline,
-  type Registration,
-  readBaseline,
-  type StoredBaseline,
-  specBaseline,
-} from './baseline.ts'
+import { type Baseline, type Registration, readBaseline, specBaseline } from './baseline.ts'
 import type { Card } from './cell-layout.ts'
 import { type Direction, findDirection } from './pd-group.ts'
-import type { MonitoringStore } from './store.ts'
-
-export interface MonitoredDeployment {
-  readonly environment: Environment
-  readonly championId: string
-  /** Present cut-off of the lender; null without one. */
-  readonly cutoff: number | null
-}
-
-export interface NewBaseline extends StoredBaseline {
-  readonly teamId: string
-  readonly origin: 'period' | 'counts'
-}
-
-export interface ModelFacts extends Registration {
-  readonly environment: Environment
-}
+import type { MonitoredDeployment, MonitoringStore } from './store.ts'
 
 /** A model with its development sample. */
 export interface MonitoredModel {

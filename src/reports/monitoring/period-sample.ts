@@ -5,9 +5,10 @@ import { countsOfCells } from './baseline.ts'
 import { cellLayout } from './cell-layout.ts'
 import { invalidBaseline } from './check-counts.ts'
 import { ModelTallies } from './model-tally.ts'
-import type { MonitoredModel, NewBaseline } from './monitored.ts'
+import type { MonitoredModel } from './monitored.ts'
 import type { QueuedScans } from './queued-scans.ts'
 import { ScoreEdges } from './score-edges.ts'
+import type { NewBaseline } from './store.ts'
 
 export type Sample = Pick<NewBaseline, 'origin' | 'n' | 'meanScore' | 'counts'>
 

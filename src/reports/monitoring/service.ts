@@ -21,7 +21,7 @@ import { CutoffTally } from './cutoffs.ts'
 import { MigrationTally } from './migration.ts'
 import { missedFeatures } from './missed-features.ts'
 import { ModelTallies, type Population } from './model-tally.ts'
-import type { Monitored, MonitoredDeployment, MonitoredModel } from './monitored.ts'
+import type { Monitored, MonitoredModel } from './monitored.ts'
 import { findDirection } from './pd-group.ts'
 import { type Sample, sampleOfPeriod } from './period-sample.ts'
 import { PointsTally } from './points-changes.ts'
@@ -34,6 +34,7 @@ import {
 } from './stability.ts'
 import { StabilityPoints } from './stability-points.ts'
 import { readZeroFill, type ZeroFill } from './statistics/population-stability.ts'
+import type { MonitoredDeployment } from './store.ts'
 import { type SwapRule, SwapTally } from './swap-set.ts'
 
 interface PeriodQuery {

@@ -9,8 +9,23 @@ import { evaluateAnew } from '../../registry/deployments/stability-evaluations.t
 import { challengers, deployments } from '../../tables/deployments.ts'
 import { modelBaselines } from '../../tables/model-baselines.ts'
 import { models } from '../../tables/models.ts'
-import type { StoredBaseline } from './baseline.ts'
-import type { ModelFacts, MonitoredDeployment, NewBaseline } from './monitored.ts'
+import type { Registration, StoredBaseline } from './baseline.ts'
+
+export interface ModelFacts extends Registration {
+  readonly environment: Environment
+}
+
+export interface MonitoredDeployment {
+  readonly environment: Environment
+  readonly championId: string
+  /** Present cut-off of the lender; null without one. */
+  readonly cutoff: number | null
+}
+
+export interface NewBaseline extends StoredBaseline {
+  readonly teamId: string
+  readonly origin: 'period' | 'counts'
+}
 
 /** Baselines of a model that are kept; the oldest leave. */
 const BASELINES_KEPT = 100

@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import { ACT_DEFAULT, WATCH_DEFAULT, ZERO_FILL_DEFAULT } from '../../../schemas/monitoring-query.ts'
 import { MonthlyReport } from '../../../schemas/overview.ts'
 import { AppError, deploymentNotFound } from '../../errors.ts'
-import type { Caller, Environment } from '../../http/access/caller.ts'
+import type { Caller } from '../../http/access/caller.ts'
 import { writeBody } from '../../http/serializers.ts'
 import { intervalStart } from '../monitoring/calendar.ts'
 import type { Monitored } from '../monitoring/monitored.ts'
@@ -11,23 +11,6 @@ import type { MadePerformance } from '../performance/make-performance.ts'
 import { type Range, rangeFields, WEEK_MS } from './facts.ts'
 import { judgePeriod, type Period } from './judge-period.ts'
 import type { ReportStore } from './report-store.ts'
-
-/** A deployment as it was at a moment, as far as the audit log tells. */
-export interface DeploymentState {
-  readonly name: string
-  readonly environment: Environment
-  readonly champion: { readonly id: string; readonly name: string; readonly version: string }
-  readonly cutoff: number | null
-  /** Levels of its alarm; null if none was set. */
-  readonly watch: number | null
-  readonly act: number | null
-}
-
-export interface LoggedChange {
-  readonly atMs: number
-  readonly action: string
-  readonly reason: string | null
-}
 
 interface ReportOptions {
   readonly store: ReportStore

@@ -3,7 +3,23 @@ import type { Environment } from '../../http/access/caller.ts'
 import { queryRows } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
-import type { DeploymentState, LoggedChange } from './monthly-report.ts'
+
+/** A deployment as it was at a moment, as far as the audit log tells. */
+export interface DeploymentState {
+  readonly name: string
+  readonly environment: Environment
+  readonly champion: { readonly id: string; readonly name: string; readonly version: string }
+  readonly cutoff: number | null
+  /** Levels of its alarm; null if none was set. */
+  readonly watch: number | null
+  readonly act: number | null
+}
+
+export interface LoggedChange {
+  readonly atMs: number
+  readonly action: string
+  readonly reason: string | null
+}
 
 /** Changes that a report names; of more the newest. */
 const CHANGES_MAX = 500

@@ -18,7 +18,7 @@ import { makeReport, type PerformanceReport } from './report.ts'
 import { inTurns } from './statistics/in-turns.ts'
 import { MARGIN_DEFAULT } from './statistics/verdicts.ts'
 import { type Vintage, VintageTally } from './statistics/vintages.ts'
-import type { PerformanceStore } from './store.ts'
+import type { DeploymentFacts, PerformanceStore } from './store.ts'
 import { PerformanceTally } from './tally.ts'
 
 interface PerformanceQuery {
@@ -32,12 +32,6 @@ interface PerformanceQuery {
   readonly development_auc?: number | undefined
   /** See `judgeChallenger`. */
   readonly margin?: number | undefined
-}
-
-export interface DeploymentFacts {
-  readonly environment: Environment
-  /** Id of its champion. */
-  readonly champion: string
 }
 
 export interface ModelPerformance {

@@ -11,7 +11,12 @@ import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 import type { CurrentPerformance, LabelledQuery, ScoringFacts } from './labelled.ts'
-import type { DeploymentFacts } from './service.ts'
+
+export interface DeploymentFacts {
+  readonly environment: Environment
+  /** Id of its champion. */
+  readonly champion: string
+}
 
 interface FactsRow {
   readonly request_id: string

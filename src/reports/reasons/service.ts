@@ -12,30 +12,9 @@ import type { MethodReport, ReportedMethod } from './method-report.ts'
 import type { ExplainedCard, ScoreBand } from './population.ts'
 import type { ReasonCounts } from './reason-counts.ts'
 import { explainedCard, type ReasonScans } from './scans.ts'
-import type { ReasonStore } from './store.ts'
+import type { BaselineMethod, ListedBaseline, ReasonStore, StoredBaseline } from './store.ts'
 
-/** The methods whose averages are computed from scores. */
-type BaselineMethod = 'mean_at_cutoff' | 'mean_all'
-
-/** A baseline as it was made; it never changes. */
-export interface StoredBaseline {
-  readonly id: string
-  readonly deploymentId: string
-  readonly modelId: string
-  readonly method: BaselineMethod
-  readonly cutoff: number | null
-  readonly bandPoints: number | null
-  readonly fromMs: number | null
-  readonly toMs: number
-  readonly minPopulation: number
-  readonly n: number
-  readonly dedupe: 'last' | 'none'
-  /** Name and average points of each feature, in spec order. */
-  readonly perFeature: readonly (readonly [string, number])[]
-  readonly meanTotal: number
-  readonly createdBy: string
-  readonly createdAtMs: number
-}
+export type { StoredBaseline } from './store.ts'
 
 interface BaselineOrder {
   readonly modelId: string
@@ -63,11 +42,6 @@ interface CountOrder {
   readonly to?: string | undefined
   /** A language tag. */
   readonly lang: string
-}
-
-/** A baseline, and whether the next scores of its model are measured against it. */
-export interface ListedBaseline extends StoredBaseline {
-  readonly isInForce: boolean
 }
 
 /** Answers whether a caller may see a deployment. */

@@ -8,7 +8,33 @@ import { readBaseline } from '../../scoring/store.ts'
 import { deployments } from '../../tables/deployments.ts'
 import { models } from '../../tables/models.ts'
 import { reasonBaselines, reasonBaselinesInForce } from '../../tables/reasons.ts'
-import type { ListedBaseline, StoredBaseline } from './service.ts'
+/** The methods whose averages are computed from scores. */
+export type BaselineMethod = 'mean_at_cutoff' | 'mean_all'
+
+/** A baseline, and whether the next scores of its model are measured against it. */
+export interface ListedBaseline extends StoredBaseline {
+  readonly isInForce: boolean
+}
+
+/** A baseline as it was made; it never changes. */
+export interface StoredBaseline {
+  readonly id: string
+  readonly deploymentId: string
+  readonly modelId: string
+  readonly method: BaselineMethod
+  readonly cutoff: number | null
+  readonly bandPoints: number | null
+  readonly fromMs: number | null
+  readonly toMs: number
+  readonly minPopulation: number
+  readonly n: number
+  readonly dedupe: 'last' | 'none'
+  /** Name and average points of each feature, in spec order. */
+  readonly perFeature: readonly (readonly [string, number])[]
+  readonly meanTotal: number
+  readonly createdBy: string
+  readonly createdAtMs: number
+}
 
 /** Reason baselines in PostgreSQL. */
 export class ReasonStore extends DatabaseStore {

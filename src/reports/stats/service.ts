@@ -15,7 +15,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { BlockStats, RecentScore } from './block-stats.ts'
 import type { Comparison } from './comparison.ts'
 import type { Comparisons } from './model-comparisons.ts'
-import type { StatsStore } from './store.ts'
+import type { SpanRollup, StatsStore } from './store.ts'
 import { requireVisible } from './visible-deployment.ts'
 
 interface StatsQuery {
@@ -37,13 +37,6 @@ interface DeploymentStats {
 interface StatsSeries {
   readonly step: Span
   readonly points: readonly { readonly startsAtMs: number; readonly rollup: Rollup }[]
-}
-
-/** A rollup of one minute, hour or day. */
-export interface SpanRollup {
-  readonly span: Span
-  readonly startsAtMs: number
-  readonly rollup: Rollup
 }
 
 interface StatsOptions {

@@ -1,12 +1,18 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Environment } from '../../http/access/caller.ts'
 import { ROLLUP_COLUMNS, rollupOfRow, rollupsOfSums, selectUnsummed } from '../../log/database.ts'
-import type { RollupRow, Span, SpanRange, TimeRange } from '../../log/index.ts'
+import type { Rollup, RollupRow, Span, SpanRange, TimeRange } from '../../log/index.ts'
 import { queryRows } from '../../platform/db/client.ts'
 import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { deployments } from '../../tables/deployments.ts'
-import type { SpanRollup } from './service.ts'
+
+/** A rollup of one minute, hour or day. */
+export interface SpanRollup {
+  readonly span: Span
+  readonly startsAtMs: number
+  readonly rollup: Rollup
+}
 
 interface SumsRow {
   readonly sums: Uint8Array

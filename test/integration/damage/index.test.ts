@@ -4,8 +4,8 @@ import { DamagedBlocks } from '../../../src/log/blocks/damaged-blocks.ts'
 import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
 import { IndexUpkeep } from '../../../src/log/blocks/upkeep/index-upkeep.ts'
 import { ErasedPlaces } from '../../../src/log/erasure/eraser.ts'
-import { makeModels } from '../../../src/log/reading/model-text-store.ts'
 import { openLogReader } from '../../../src/log/reading/open-reader.ts'
+import { makeModels } from '../../../src/log/reading/stored-models.ts'
 import { queryRows } from '../../../src/platform/db/client.ts'
 import {
   ArchivedLog,

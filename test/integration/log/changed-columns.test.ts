@@ -14,7 +14,7 @@ import {
 import type { VerifyFinding } from '../../../src/log/proof/findings.ts'
 import { TreeStore } from '../../../src/log/proof/tree-store.ts'
 import { verifyLog } from '../../../src/log/proof/verify.ts'
-import { makeModels } from '../../../src/log/reading/model-text-store.ts'
+import { makeModels } from '../../../src/log/reading/stored-models.ts'
 import { type Database, type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
 import {
   ALL_DAYS,

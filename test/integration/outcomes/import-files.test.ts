@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { OutcomeWrite } from '../../../src/outcomes/held-items.ts'
 import { type FilePart, ImportDirectory } from '../../../src/outcomes/import-files.ts'
 import { ImportRun } from '../../../src/outcomes/import-run.ts'
-import type { ReadItem } from '../../../src/outcomes/item.ts'
-import { countStatuses, type OutcomeWrite } from '../../../src/outcomes/service.ts'
+import { countStatuses, type ReadItem } from '../../../src/outcomes/item.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 
 const KIB = 1024

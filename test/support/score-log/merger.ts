@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
-import { makeModels } from '../../../src/log/reading/model-text-store.ts'
+import { makeModels } from '../../../src/log/reading/stored-models.ts'
 import { openTestDatabase } from '../start/seeded-database.ts'
 
 const { db } = await openTestDatabase(JSON.parse(process.argv[2] ?? ''))

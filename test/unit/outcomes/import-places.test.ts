@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import type { OutcomeSender } from '../../../src/outcomes/fact-writer.ts'
 import { OutcomeImports } from '../../../src/outcomes/imports.ts'
-import type { OutcomeSender } from '../../../src/outcomes/service.ts'
 import { OutcomeWorker } from '../../../src/outcomes/worker.ts'
 
 const TEAM_FULL = 'the team has 5 imports under way: wait for one of them'

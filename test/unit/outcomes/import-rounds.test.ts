@@ -1,11 +1,7 @@
 import { expect, test } from 'vitest'
+import type { OutcomeWrite, OutcomeWritten } from '../../../src/outcomes/held-items.ts'
 import { ImportRun } from '../../../src/outcomes/import-run.ts'
-import type { ReadItem } from '../../../src/outcomes/item.ts'
-import {
-  countStatuses,
-  type OutcomeWrite,
-  type OutcomeWritten,
-} from '../../../src/outcomes/service.ts'
+import { countStatuses, type ReadItem } from '../../../src/outcomes/item.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 
 const MIB = 1024 * 1024

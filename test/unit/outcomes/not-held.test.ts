@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import type { Holding } from '../../../src/outcomes/held-items.ts'
 import type { OutcomeMatcher } from '../../../src/outcomes/matcher.ts'
-import { type Holding, OutcomeService } from '../../../src/outcomes/service.ts'
+import { OutcomeService } from '../../../src/outcomes/service.ts'
 import type { OutcomeStore } from '../../../src/outcomes/store.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31)

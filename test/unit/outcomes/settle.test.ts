@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { AppError } from '../../../src/errors.ts'
+import type { HeldItem } from '../../../src/outcomes/held-items.ts'
 import type { OutcomeMatcher } from '../../../src/outcomes/matcher.ts'
-import { type HeldItem, OutcomeService } from '../../../src/outcomes/service.ts'
+import { OutcomeService } from '../../../src/outcomes/service.ts'
 import type { OutcomeStore } from '../../../src/outcomes/store.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31)

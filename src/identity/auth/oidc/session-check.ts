@@ -2,7 +2,7 @@ import { AppError } from '../../../errors.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { timeOfId } from '../../../platform/ids.ts'
 import { auditRecord } from '../../audit/record.ts'
-import type { User } from '../service.ts'
+import type { User } from '../store.ts'
 import { highestRole } from './claims.ts'
 import type { IdentityProvider } from './lazy-provider.ts'
 import type { Found, ProviderTokens } from './provider.ts'
@@ -10,7 +10,7 @@ import { findSignOnRefusal, SIGN_ON_REFUSALS } from './refusals.ts'
 import type { TextSealer } from './sealer.ts'
 import type { SignInConfig } from './settings.ts'
 import type { CheckedSession, ProvidedSession } from './sign-on.ts'
-import type { SignOnStore } from './store.ts'
+import { BY_GROUPS, type SignOnStore } from './store.ts'
 
 interface SessionCheckOptions {
   readonly store: SignOnStore
@@ -145,6 +145,3 @@ export class SessionCheck {
     throw new AppError('invalid_refresh_token', `the session has ended: ${reason}`)
   }
 }
-
-/** Reason of a change of a role in the audit log. */
-export const BY_GROUPS = 'groups of the identity provider'

@@ -1,7 +1,7 @@
 import type { Role } from '../../../http/access/caller.ts'
 import type { auditRecord, NewAuditRecord } from '../../audit/record.ts'
 import type { Client } from '../client.ts'
-import type { NewRefreshToken, User } from '../service.ts'
+import type { NewRefreshToken, User } from '../store.ts'
 
 /** A person as they sign on, checked, and the session that they get. */
 export interface SignOn {

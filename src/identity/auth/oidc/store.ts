@@ -9,10 +9,11 @@ import type { NewAuditRecord } from '../../audit/record.ts'
 import { insertAuditRecord } from '../../audit/writer.ts'
 import { describeClient } from '../client.ts'
 import { NO_PASSWORD } from '../passwords.ts'
-import type { User } from '../service.ts'
-import { addFamily, USER } from '../store.ts'
-import { BY_GROUPS } from './session-check.ts'
+import { addFamily, USER, type User } from '../store.ts'
 import type { CheckedSession, KeptAnswer, ProvidedSession, SessionsEnd, SignOn } from './sign-on.ts'
+
+/** Reason of a change of a role in the audit log. */
+export const BY_GROUPS = 'groups of the identity provider'
 
 /** Identities and sessions of single sign-on in PostgreSQL. */
 export class SignOnStore extends DatabaseStore {

@@ -7,15 +7,7 @@ import { auditRecord } from '../../audit/record.ts'
 import type { Passwords } from '../../auth/passwords.ts'
 import type { AuthService } from '../../auth/service.ts'
 import { hashPassword } from '../credentials.ts'
-import type { OwnAccountStore } from './store.ts'
-
-/** A session: the refresh tokens that descend from one sign-in. */
-export interface OpenSession {
-  readonly id: string
-  readonly startedAt: Date
-  readonly refreshedAt: Date
-  readonly expiresAt: Date
-}
+import type { OpenSession, OwnAccountStore } from './store.ts'
 
 interface OwnAccountOptions {
   readonly store: OwnAccountStore

@@ -6,7 +6,14 @@ import { lockTeam } from '../../audit/lock-team.ts'
 import type { NewAuditRecord } from '../../audit/record.ts'
 import { insertAuditRecord } from '../../audit/writer.ts'
 import { forgetProvided } from '../../auth/store.ts'
-import type { OpenSession } from './service.ts'
+
+/** A session: the refresh tokens that descend from one sign-in. */
+export interface OpenSession {
+  readonly id: string
+  readonly startedAt: Date
+  readonly refreshedAt: Date
+  readonly expiresAt: Date
+}
 
 /** Passwords and sessions of users in PostgreSQL. */
 export class OwnAccountStore extends DatabaseStore {

@@ -1,33 +1,11 @@
 import { AppError } from '../../../errors.ts'
 import type { Environment, UserCaller } from '../../../http/access/caller.ts'
-import { auditRecord, type NewAuditRecord } from '../../../identity/audit/record.ts'
+import { auditRecord } from '../../../identity/audit/record.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { isId, newId } from '../../../platform/ids.ts'
-import { createdState, type NewDeployment } from '../../deployments/deployment.ts'
-import {
-  type Deployed,
-  type Model,
-  makeFirstDeployment,
-  modelNotFound,
-  type NewModel,
-} from '../service.ts'
-import type { ModelCopyStore } from './store.ts'
-
-type HashedModel = Model & Pick<NewModel, 'specSha256'>
-
-/** A copy that is about to be stored; its spec and certificate are those of the source. */
-export interface ModelCopy {
-  readonly model: Omit<HashedModel, 'status'> & { readonly teamId: string }
-  readonly deployment: NewDeployment | null
-  readonly audit: readonly NewAuditRecord[]
-}
-
-/** A model to copy, with the ids of those that the copy is easily mistaken for. */
-export interface CopySource {
-  readonly model: HashedModel
-  /** Models of the target environment with the same name and version, newest first. */
-  readonly namesakes: readonly string[]
-}
+import { createdState } from '../../deployments/deployment.ts'
+import { type Deployed, makeFirstDeployment, modelNotFound } from '../service.ts'
+import type { HashedModel, ModelCopy, ModelCopyStore } from './store.ts'
 
 interface CopyOrder {
   readonly environment: Environment

@@ -1,6 +1,7 @@
 import { and, desc, eq, sql } from 'drizzle-orm'
 import type { Environment } from '../../../http/access/caller.ts'
 import { lockTeam } from '../../../identity/audit/lock-team.ts'
+import type { NewAuditRecord } from '../../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../../identity/audit/writer.ts'
 import type { Transaction } from '../../../platform/db/client.ts'
 import { DatabaseStore } from '../../../platform/db/store.ts'
@@ -8,8 +9,24 @@ import { newId } from '../../../platform/ids.ts'
 import { deployments } from '../../../tables/deployments.ts'
 import { modelBaselines } from '../../../tables/model-baselines.ts'
 import { models } from '../../../tables/models.ts'
-import { readModel } from '../store.ts'
-import type { CopySource, ModelCopy } from './service.ts'
+import type { NewDeployment } from '../../deployments/deployment.ts'
+import { type Model, type NewModel, readModel } from '../store.ts'
+
+export type HashedModel = Model & Pick<NewModel, 'specSha256'>
+
+/** A model to copy, with the ids of those that the copy is easily mistaken for. */
+export interface CopySource {
+  readonly model: HashedModel
+  /** Models of the target environment with the same name and version, newest first. */
+  readonly namesakes: readonly string[]
+}
+
+/** A copy that is about to be stored; its spec and certificate are those of the source. */
+export interface ModelCopy {
+  readonly model: Omit<HashedModel, 'status'> & { readonly teamId: string }
+  readonly deployment: NewDeployment | null
+  readonly audit: readonly NewAuditRecord[]
+}
 
 /** Copies models within PostgreSQL. */
 export class ModelCopyStore extends DatabaseStore {

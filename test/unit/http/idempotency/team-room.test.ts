@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { IdempotencyStore } from '../../../../src/http/idempotency/store.ts'
-import { TeamRoom, type Usage } from '../../../../src/http/idempotency/team-room.ts'
+import type { IdempotencyStore, Usage } from '../../../../src/http/idempotency/store.ts'
+import { TeamRoom } from '../../../../src/http/idempotency/team-room.ts'
 
 const BYTES_MAX = 1_000_000
 /** An answer with its row. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type NumberedErasure, RunErasures } from '../../../../src/jobs/batches/erasures.ts'
+import { RunErasures } from '../../../../src/jobs/batches/erasures.ts'
+import type { NumberedErasure } from '../../../../src/jobs/batches/store.ts'
 
 /** A run of team_1 in a database with these erasures. */
 function running(erasures: NumberedErasure[]) {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import type { SendResult } from '../../../../src/jobs/webhooks/attempt.ts'
-import {
-  type AttemptEnd,
-  Deliverer,
-  type DueDelivery,
-} from '../../../../src/jobs/webhooks/deliverer.ts'
-import type { DueStore } from '../../../../src/jobs/webhooks/delivery-store.ts'
+import { Deliverer } from '../../../../src/jobs/webhooks/deliverer.ts'
+import type {
+  AttemptEnd,
+  DueDelivery,
+  DueStore,
+} from '../../../../src/jobs/webhooks/delivery-store.ts'
 import { SecretSealer } from '../../../../src/jobs/webhooks/secret-sealer.ts'
 import { newSecret } from '../../../../src/jobs/webhooks/signature.ts'
 

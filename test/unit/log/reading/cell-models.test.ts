@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { CellModels, type ModelText } from '../../../../src/log/reading/stored-models.ts'
+import type { ModelText } from '../../../../src/log/reading/model-text-store.ts'
+import { CellModels } from '../../../../src/log/reading/stored-models.ts'
 import { card, numeric } from '../../../support/cards/cards.ts'
 
 const MODELS = 2_000

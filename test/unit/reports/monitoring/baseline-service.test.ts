@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { checkSpec, compileModel } from '../../../../src/engine/index.ts'
 import type { UserCaller } from '../../../../src/http/access/caller.ts'
 import { BaselineService } from '../../../../src/reports/monitoring/baseline-service.ts'
-import type { NewBaseline } from '../../../../src/reports/monitoring/monitored.ts'
+import type { NewBaseline } from '../../../../src/reports/monitoring/store.ts'
 import { card, numeric } from '../../../support/cards/cards.ts'
 import { ManualClock } from '../../../support/start/manual-clock.ts'
 
