@@ -81,7 +81,8 @@ interface KeyedBody {
  * than the score.
  *
  * The fast path sends no response but the score, and 503 where the event loop has no time for one.
- * It leaves every other request to Fastify, together with what it knows by then. Where both ways can answer, they answer the same.
+ * It leaves every other request to Fastify, together with what it knows by then. Where both ways can
+ * answer, they answer the same.
  */
 export class FastPath {
   private readonly options: FastPathOptions
