@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { exportSpec } from '../../src/cards/export/service.ts'
+import { exportSpec } from '../../src/cards/export/export-spec.ts'
 import { sampleApplicants, sampleSpec } from '../../test/support/cards/cards.ts'
 import { median } from '../../test/support/load/percentile.ts'
 import { openBackends } from '../lib/backends.ts'

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { COLUMN_CASES, EXPORT_FORMATS, SQL_DIALECTS } from '../../schemas/export.ts'
-import { checkRequest, type ExportRequest } from '../cards/export/service.ts'
+import { checkRequest, type ExportRequest } from '../cards/export/export-spec.ts'
 import { AppError } from '../errors.ts'
 import {
   ChoiceOption,

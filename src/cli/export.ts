@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { exportSpec } from '../cards/export/service.ts'
+import { exportSpec } from '../cards/export/export-spec.ts'
 import { loadConfig } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { UsageError } from './arguments.ts'

@@ -9,7 +9,8 @@ import { defineRoute } from '../../http/define-route.ts'
 import { fileHeaders, JSON_TYPE } from '../../http/reply.ts'
 import type { AuditLogService } from '../../identity/audit/service.ts'
 import { free } from '../../platform/bytes/free.ts'
-import type { ExportFormat, ExportService } from './service.ts'
+import type { ExportFormat } from './export-spec.ts'
+import type { ExportService } from './service.ts'
 
 interface ExportRouteOptions {
   readonly exports: ExportService

@@ -1,45 +1,17 @@
-import type { EXPORT_FORMATS } from '../../../schemas/export.ts'
-import {
-  type CompiledModel,
-  checkStoredSpec,
-  compileModel,
-  REASONS_MAX,
-  type ScorecardSpec,
-  type SpecIssue,
-} from '../../engine/index.ts'
-import { AppError } from '../../errors.ts'
-import { parseStoredJson } from '../../platform/json.ts'
 import type { ModelService } from '../../registry/models/service.ts'
 import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
-import type { WriteResult } from './export-file.ts'
-import { writePmml } from './pmml/pmml.ts'
-import { demandsReasons, makeSqlReasons, missingReasons, type ReasonOrder } from './reasons.ts'
-import type { SqlOptions } from './sql/options.ts'
-import { writeSql } from './sql/sql.ts'
+import {
+  checkRequest,
+  type ExportFormat,
+  type ExportRequest,
+  exportSpec,
+  wrongOption,
+} from './export-spec.ts'
 import type { ExportThread } from './thread.ts'
-
-export type ExportFormat = (typeof EXPORT_FORMATS)[number]
-
-/** The options of an export, not yet checked for completeness. */
-export interface ExportRequest {
-  readonly format?: ExportFormat | undefined
-  readonly dialect?: SqlOptions['dialect'] | undefined
-  readonly table?: string | undefined
-  readonly keys?: readonly string[] | undefined
-  readonly numberColumns?: readonly string[] | undefined
-  readonly columnCase?: SqlOptions['columnCase'] | undefined
-  /** Columns of reasons, 0 to `REASONS_MAX`. */
-  readonly reasons?: number | undefined
-}
 
 /** A request that may name what reasons are measured against. */
 interface ModelExportRequest extends ExportRequest {
   readonly reasonBaseline?: string | undefined
-}
-
-interface Exported {
-  readonly format: ExportFormat
-  readonly text: string
 }
 
 /** A file for a caller; a large one as its bytes in UTF-8. */
@@ -85,7 +57,7 @@ export class ExportService {
     checkRequest(wanted)
     const { format = 'spec' } = wanted
     if (format === 'spec' && reasonBaseline !== undefined) {
-      throw wrong('reason_baseline', 'is not allowed with the format spec')
+      throw wrongOption('reason_baseline', 'is not allowed with the format spec')
     }
     const { specText } = await models.get(teamId, modelId)
     const baseline =
@@ -99,113 +71,4 @@ export class ExportService {
     }
     return { format, content: await runner.run(specText, wanted, baseline) }
   }
-}
-
-/**
- * Writes a card in another language.
- *
- * @param specText JSON of the spec; the format `spec` is this text, byte for byte
- * @param baseline what reasons are measured against; null: the averages that follow from the card
- * @throws AppError `invalid_request`; `invalid_spec` and `not_exportable`, whose details list every
- *   fault
- */
-export function exportSpec(
-  specText: string,
-  request: ExportRequest,
-  baseline: ReasonBaseline | null = null,
-): Exported {
-  const sqlOptions = checkRequest(request)
-  const { format = 'spec' } = request
-  const checked = checkStoredSpec(readSpec(specText))
-  if (!checked.ok) throw refusal('invalid_spec', 'the scorecard specification', checked.faults)
-  if (format === 'spec') return { format, text: specText }
-  const model = compileModel(checked.spec)
-  const written =
-    sqlOptions === null
-      ? writePmml(model, checked.spec, baseline)
-      : writeSqlWith({ count: request.reasons, baseline }, checked.spec, model, sqlOptions)
-  if (!written.ok) throw refusal('not_exportable', 'the export', written.faults)
-  return { format, text: written.text }
-}
-
-/** Reasons that nobody asked for are left out where the statement can't have them. */
-function writeSqlWith(
-  order: ReasonOrder,
-  spec: ScorecardSpec,
-  model: CompiledModel,
-  options: SqlOptions,
-): WriteResult {
-  const reasons = makeSqlReasons(spec, model, order)
-  if (demandsReasons(order)) {
-    const faults = missingReasons(reasons)
-    return faults.length > 0 ? { ok: false, faults } : writeSql(model, options, reasons)
-  }
-  const written = writeSql(model, options, reasons)
-  if (written.ok || reasons === null) return written
-  const notes = [`no columns of reasons: reasons=${reasons.count} says why`]
-  return writeSql(model, options, { ...reasons, finder: null, notes })
-}
-
-/** @throws AppError `invalid_spec` */
-function readSpec(specText: string): unknown {
-  try {
-    return parseStoredJson(specText)
-  } catch {
-    throw new AppError('invalid_spec', 'the spec is not valid JSON')
-  }
-}
-
-/**
- * Checks the options of an export, without the card.
- *
- * @returns the options of a SQL statement; null for another format
- * @throws AppError `invalid_request` naming the option that is missing or not allowed
- */
-export function checkRequest(request: ExportRequest): SqlOptions | null {
-  const { format, dialect, table, keys, numberColumns, columnCase, reasons } = request
-  if (reasons !== undefined && !isReasonCount(reasons)) {
-    throw wrong('reasons', `must be a whole number from 0 to ${REASONS_MAX}`)
-  }
-  if (format === 'sql') {
-    if (dialect === undefined) throw missing('dialect')
-    if (table === undefined) throw missing('table')
-    return {
-      dialect,
-      table,
-      keys: keys ?? [],
-      numberColumns: numberColumns ?? [],
-      columnCase: columnCase ?? 'as_is',
-    }
-  }
-  const sqlOnly = {
-    dialect,
-    table,
-    key: keys,
-    number_column: numberColumns,
-    column_case: columnCase,
-    reasons,
-  }
-  for (const [path, value] of Object.entries(sqlOnly)) {
-    if (value !== undefined) throw wrong(path, 'is allowed only with the format sql')
-  }
-  return null
-}
-
-function isReasonCount(count: number): boolean {
-  return Number.isInteger(count) && count >= 0 && count <= REASONS_MAX
-}
-
-const missing = (path: string) => wrong(path, 'is missing: the format sql needs it')
-
-function wrong(path: string, message: string): AppError {
-  return new AppError('invalid_request', `${path} ${message}`, { details: [{ path, message }] })
-}
-
-function refusal(
-  code: 'invalid_spec' | 'not_exportable',
-  what: string,
-  details: readonly SpecIssue[],
-): AppError {
-  const count = details.length
-  return new AppError(code, `${what} has ${count} ${count === 1 ? 'fault' : 'faults'}`, { details })
 }

@@ -2,7 +2,7 @@ import pLimit from 'p-limit'
 import { AppError } from '../../errors.ts'
 import { runInThread, ThreadBoundError, type ThreadBounds } from '../../platform/threads.ts'
 import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
-import type { ExportRequest } from './service.ts'
+import type { ExportRequest } from './export-spec.ts'
 import type { ExportTask, WorkerResult } from './worker.ts'
 
 const WORKER = new URL('./worker.ts', import.meta.url)

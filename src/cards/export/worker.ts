@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError, type ErrorCode, type ErrorDetail } from '../../errors.ts'
 import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
-import { type ExportRequest, exportSpec } from './service.ts'
+import { type ExportRequest, exportSpec } from './export-spec.ts'
 
 /**
  * Result of the thread: the file in UTF-8, or the fields of an AppError, because classes don't pass

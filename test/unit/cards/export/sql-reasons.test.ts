@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ExportRequest, exportSpec } from '../../../../src/cards/export/service.ts'
+import { type ExportRequest, exportSpec } from '../../../../src/cards/export/export-spec.ts'
 import { worksheetCard } from '../../../support/cards/reason-cards.ts'
 
 const SQL = { format: 'sql', dialect: 'postgresql', table: 'applicants' } as const
