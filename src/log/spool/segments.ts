@@ -213,6 +213,8 @@ export class Segments {
       truncateSync(path, tornAt)
       file.bytes = tornAt
       file.readableBytes = tornAt
+      // Else the next start would miss what was cut off.
+      this.writeCursor()
     }
     const bytesEach = records === 0 ? Infinity : file.bytes / records
     return { records: Math.ceil(this.undrainedBytes / bytesEach) }

@@ -1,4 +1,5 @@
 import {
+  appendFileSync,
   copyFileSync,
   readdirSync,
   readFileSync,
@@ -246,4 +247,20 @@ test('a spool that was killed at any other time says nothing', async () => {
   const { spool, faults } = await reopened(await leftBehind(SMALL))
   expect(await drainedIds(spool)).toEqual(ids(DRAINED, RECORDS))
   expect(faults).toEqual([])
+})
+
+test('what a start has cut off is not missed by the next one', async () => {
+  const left = await leftBehind(SMALL)
+  const last =
+    readdirSync(left.directory)
+      .toSorted()
+      .findLast((name) => name.endsWith('.seg')) ?? ''
+  // A process that was killed amid a write.
+  const file = join(left.directory, last ?? '')
+  appendFileSync(file, readFileSync(file).subarray(HEAD_BYTES, HEAD_BYTES + 40))
+  // It ends before it has asked the database for its place.
+  spools.push(await openSpool(left.path, KEPT))
+  const next = await reopened({ ...left, path: killedCopy(left.path) })
+  expect(await drainedIds(next.spool)).toEqual(ids(DRAINED, RECORDS))
+  expect(next.spool.faults.damages.lost).toBe(0)
 })
