@@ -78,7 +78,9 @@ export class LogErasureService {
       requests,
       is_complete: isComplete,
     }
-    const change = { action: 'log.erase', subject: actor.teamId, after } as const
-    await store.record(auditRecord(actor, change, clock.epochMs()))
+    const { userId, teamId } = actor
+    const change = { action: 'log.erase', subject: teamId, after } as const
+    // It is done, also if the session of its actor has ended meanwhile.
+    await store.record(auditRecord({ userId, teamId }, change, clock.epochMs()))
   }
 }

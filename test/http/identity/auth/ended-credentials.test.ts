@@ -54,6 +54,12 @@ test.skipIf(!hasPostgres)(
       await behind((db) => db.update(refreshTokens).set({ revokedAt: new Date() }))
       expect(await makeKey(owner)).toBe('401 unauthorized')
       expect(await makeOthers()).toEqual(Array(3).fill('401 unauthorized'))
+      // Its record follows what was erased, which can't be taken back.
+      const erasure = { url: '/v1/log/erasures', token: owner, body: { reference: 'A-1' } }
+      expect(findOutcome(await service.call(erasure))).toBe('200')
+      const url = '/v1/audit-log?action=log.erase'
+      const erasures = await service.call({ method: 'GET', url, token: owner })
+      expect(erasures.json().records).toHaveLength(1)
       const list = await service.call({ method: 'GET', url: '/v1/keys', token: owner })
       // The replica has not heard of the end, else the answers above would say nothing.
       expect(list.statusCode).toBe(200)
