@@ -28,7 +28,8 @@ export const applicantRoutes: FastifyPluginAsyncTypebox<ApplicantRouteOptions> =
 ) => {
   limitBodies(app, TRIAL_BODY_BYTES_MAX)
   // To read the largest card takes 60 MB, a trial on eleven of them 5 ms in one turn.
-  const oneOfTeam = limitEach()
+  const oneRead = limitEach()
+  const oneTrial = limitEach()
 
   app.get(
     '/v1/score/:slug/schema',
@@ -44,7 +45,7 @@ export const applicantRoutes: FastifyPluginAsyncTypebox<ApplicantRouteOptions> =
       reply.headers({ etag: tag, 'cache-control': 'no-cache' })
       if (isKnown(tag, request.headers['if-none-match'])) return reply.code(304).send(null)
       const signal = signalWhileConnected(request, reply)
-      const read = (modelId: string) => oneOfTeam(teamId, signal, () => serving.readSpec(modelId))
+      const read = (modelId: string) => oneRead(teamId, signal, () => serving.readSpec(modelId))
       const schema = await applicantSchema(deployment, read)
       return reply.type(SCHEMA_TYPE).send(JSON.stringify(schema))
     },
@@ -73,7 +74,7 @@ export const applicantRoutes: FastifyPluginAsyncTypebox<ApplicantRouteOptions> =
       })
       const { teamId } = userCaller(request)
       const signal = signalWhileConnected(request, reply)
-      const text = await oneOfTeam(teamId, signal, async () => {
+      const text = await oneTrial(teamId, signal, async () => {
         await takeTurn()
         return trials.score({ teamId, environment: null }, trial)
       })
