@@ -7,7 +7,8 @@ import type { Credential } from './record.ts'
 
 /** Tells whether whoever has signed in with it still is. */
 export async function isInForce(db: Database, credential: Credential, now: Date): Promise<boolean> {
-  if ('sessionId' in credential) return isSessionOpen(db, credential.sessionId, now)
+  // Its access token, which is at hand, says by itself until when it is valid.
+  if ('sessionId' in credential) return isSessionOpen(db, credential.sessionId, null)
   const { tokenHash } = credential
   const { tokenHash: present, previousTokenHash: previous, previousUntil } = serviceAccounts
   const accounts = await db
@@ -23,8 +24,16 @@ export async function isInForce(db: Database, credential: Credential, now: Date)
   return askedRow(accounts, (one) => [one.present, one.previous].includes(tokenHash)) !== null
 }
 
-/** Tells whether a family has a token that is neither revoked nor expired. */
-export async function isSessionOpen(db: Database, familyId: string, now: Date): Promise<boolean> {
+/**
+ * Tells whether a family has a token that is neither revoked nor expired.
+ *
+ * @param now null: an expired one counts, too
+ */
+export async function isSessionOpen(
+  db: Database,
+  familyId: string,
+  now: Date | null,
+): Promise<boolean> {
   const tokens = await db
     .select({ familyId: refreshTokens.familyId })
     .from(refreshTokens)
@@ -32,7 +41,7 @@ export async function isSessionOpen(db: Database, familyId: string, now: Date): 
       and(
         eq(refreshTokens.familyId, familyId),
         isNull(refreshTokens.revokedAt),
-        gt(refreshTokens.expiresAt, now),
+        now === null ? undefined : gt(refreshTokens.expiresAt, now),
       ),
     )
     .limit(1)
