@@ -109,10 +109,25 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   })
 
   test('the studio counts bads by the definition that is chosen, and a link shows the same', async () => {
+    const team = await Team.of(service)
+    const { slug } = await team.deploy({ ...sampleSpec(), version: '2.0.0' })
+    const applicants = sampleApplicants().slice(0, 12)
+    const outcomes = await Promise.all(
+      applicants.map(async ({ applicant }, index) => ({
+        request_id: (await team.score(slug, applicant)).request_id,
+        kind: 'performance',
+        definition: 'gb12',
+        outcome: index % 3 === 0 ? 'bad' : 'good',
+        as_of: '2026-06-30',
+        booked_at: '2025-03-05',
+      })),
+    )
+    await statsWith(service, team.owner, slug, applicants.length)
+    await team.done('POST', '/v1/outcomes', { outcomes })
     const { page } = visitor
     await page.setViewportSize({ width: 1280, height: 900 })
     await visitor.go(`deployments/${slug}/cutoffs?definition=gb12`)
-    await visitor.sees('Of 48 applicants with an outcome')
+    await visitor.sees('Of 12 applicants with an outcome')
     await page.getByLabel('Definition of bad').selectOption('Bad within 6 months')
     await visitor.sees('No outcomes are known, so bads are expected ones')
     await page.reload()
