@@ -188,7 +188,8 @@ describe('a directory', () => {
     await expect(store.put('c', text('c'))).rejects.toMatchObject({ failure: 'away' })
     expect((await readObject(store, 'a', 1)).toString()).toBe('a')
     hung.resolve()
-    await expect.poll(() => store.put('c', text('c')).catch(() => 'away')).toBe('stored')
+    // On a busy machine a write that was given up after 100 ms may have stored it.
+    await expect.poll(() => store.put('c', text('c')).catch(() => 'away')).not.toBe('away')
     expect(await store.head('b')).toBe(null)
   })
 
