@@ -11,7 +11,7 @@ declare module 'fastify' {
   }
 }
 
-/** Whether `closeGently` was called. */
+/** State of a server that `closeGently` may end. */
 export interface Closing {
   readonly hasBegun: boolean
 }

@@ -127,7 +127,8 @@ export async function runDemo({ isOnce }: { readonly isOnce: boolean }): Promise
 export function demoFailureText(thrown: unknown): string {
   const error = firstFailure(thrown)
   if (!(error instanceof AppError) || error.code !== 'unavailable') return startFailureText(thrown)
-  return `The demo ended: ${error.message}. Perhaps this computer is too busy: end other programs, then run the demo again.`
+  const advice = 'Perhaps this computer is too busy: end other programs, then run the demo again.'
+  return `The demo ended: ${error.message}. ${advice}`
 }
 
 async function demonstrate(isOnce: boolean): Promise<void> {

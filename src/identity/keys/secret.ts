@@ -9,8 +9,8 @@ const CHECKSUM_CHARS = 6
 const PREFIX_CHARS = 12
 const LIVE_PREFIX = `${KEY_PREFIX}live_`
 const TEST_PREFIX = `${KEY_PREFIX}test_`
-const KEY = formOf(`(?:${LIVE_PREFIX}|${TEST_PREFIX})`)
-const ACCOUNT_TOKEN = formOf(SERVICE_ACCOUNT_PREFIX)
+const KEY = makePattern(`(?:${LIVE_PREFIX}|${TEST_PREFIX})`)
+const ACCOUNT_TOKEN = makePattern(SERVICE_ACCOUNT_PREFIX)
 
 /** Creates a key secret: a prefix, 32 random characters (190 bits) and 6 characters of checksum. */
 export function newKeySecret(environment: Environment | null): string {
@@ -45,7 +45,7 @@ export function readKeyPrefix(keySecret: string): string {
   return keySecret.slice(0, PREFIX_CHARS)
 }
 
-function formOf(prefix: string): RegExp {
+function makePattern(prefix: string): RegExp {
   return new RegExp(`^${prefix}[0-9A-Za-z]{${BODY_CHARS + CHECKSUM_CHARS}}$`)
 }
 

@@ -29,7 +29,7 @@ export interface ChangeRequestFilter {
 export interface DecisionCommand {
   readonly teamId: string
   readonly requestId: string
-  /** Whoever decides. */
+  /** User who decides. */
   readonly userId: string
   /**
    * Throws if the request must not be decided on; that changes nothing.

@@ -279,8 +279,11 @@ class SocketExchange implements Exchange {
     const { requestId, quota, remaining, isNotKept, isShed } = headers
     const bytes = Buffer.byteLength(text)
     const head =
-      `HTTP/1.1 ${isShed ? '503 Service Unavailable' : '200 OK'}\r\nx-request-id: ${requestId}\r\nx-ratelimit-limit: ${quota}\r\n` +
-      `x-ratelimit-remaining: ${remaining}\r\n${isNotKept ? NOT_KEPT_LINE : ''}${isShed ? RETRY_LINE : ''}content-type: ${JSON_TYPE}\r\n` +
+      `HTTP/1.1 ${isShed ? '503 Service Unavailable' : '200 OK'}\r\n` +
+      `x-request-id: ${requestId}\r\nx-ratelimit-limit: ${quota}\r\n` +
+      `x-ratelimit-remaining: ${remaining}\r\n` +
+      `${isNotKept ? NOT_KEPT_LINE : ''}${isShed ? RETRY_LINE : ''}` +
+      `content-type: ${JSON_TYPE}\r\n` +
       `content-length: ${bytes}\r\nDate: ${httpDate()}\r\nConnection: keep-alive\r\n` +
       `Keep-Alive: ${this.connection.keepAlive}\r\n\r\n`
     this.connection.answer(this, head + text, head.length + bytes)

@@ -138,7 +138,7 @@ interface ClockWatchOptions {
 export class ClockWatch {
   private readonly options: ClockWatchOptions
   readonly periodic: Periodic
-  /** How far this clock is ahead of the database's, as of the last check; null before it. */
+  /** Lead of this clock over the database's at the last check; null before the first. */
   aheadMs: number | null = null
 
   constructor(options: ClockWatchOptions) {
