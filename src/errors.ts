@@ -49,6 +49,12 @@ export function isAway(error: unknown): boolean {
   return error instanceof AppError && error.code === 'unavailable' && !error.isLasting
 }
 
+/** The error at a bound that all teams share. It says nothing about what others do. */
+export function serviceBusy(): AppError {
+  const message = 'the service has too much to do at the moment: try again in a minute'
+  return new AppError('unavailable', message)
+}
+
 /** The same error for a deployment that is absent, inactive, or of another team. */
 export function deploymentNotFound(): AppError {
   return new AppError('deployment_not_found', 'there is no active deployment with this slug')

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit'
-import { AppError, isAway } from '../errors.ts'
+import { isAway, serviceBusy } from '../errors.ts'
 import { backOffMs } from '../platform/back-off.ts'
 import type { Clock } from '../platform/clock.ts'
 import { TurnTaker } from '../platform/turn-taker.ts'
@@ -63,7 +63,7 @@ export class OutcomeService {
    */
   async take(sender: OutcomeSender, values: readonly unknown[]): Promise<OutcomeResult[]> {
     if (this.turn.pendingCount >= WAITING_MAX) {
-      throw new AppError('unavailable', 'other outcomes are under way: try again in a minute')
+      throw serviceBusy()
     }
     const receivedAtMs = this.clock.epochMs()
     const judged = await this.turn(async () =>

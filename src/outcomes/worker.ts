@@ -84,11 +84,7 @@ export class OutcomeWorker {
    * @throws AppError `unavailable` while too many imports are under way
    */
   reserve(teamId: string): () => void {
-    return this.limiter.reserve(teamId, (reached) =>
-      reached === 'team'
-        ? teamIsFull()
-        : new AppError('unavailable', 'too many imports are under way: try again in a minute'),
-    )
+    return this.limiter.reserve(teamId, teamIsFull)
   }
 
   /** Works off an import. */

@@ -1,3 +1,5 @@
+import { serviceBusy } from '../errors.ts'
+
 interface LimiterBounds {
   readonly teamMax: number
   /** The bound for all teams together. */
@@ -20,12 +22,13 @@ export class TeamLimiter {
   /**
    * Counts work of a team, unless a bound is reached.
    *
-   * @param refusal the error for the bound that is reached
+   * @param teamIsFull the error at the bound of the team
    * @returns to be called when the work has ended; it may be repeated
+   * @throws AppError `unavailable` at the bound of all teams
    */
-  reserve(teamId: string, refusal: (reached: 'team' | 'all') => Error): () => void {
-    if ((this.underWay.get(teamId) ?? 0) >= this.bounds.teamMax) throw refusal('team')
-    if (this.count >= this.bounds.max) throw refusal('all')
+  reserve(teamId: string, teamIsFull: () => Error): () => void {
+    if ((this.underWay.get(teamId) ?? 0) >= this.bounds.teamMax) throw teamIsFull()
+    if (this.count >= this.bounds.max) throw serviceBusy()
     return this.add(teamId)
   }
 

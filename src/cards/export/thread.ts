@@ -1,5 +1,5 @@
 import pLimit from 'p-limit'
-import { AppError } from '../../errors.ts'
+import { AppError, serviceBusy } from '../../errors.ts'
 import { runInThread, ThreadBoundError, type ThreadBounds } from '../../platform/threads.ts'
 import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
 import type { ExportRequest } from './export-spec.ts'
@@ -36,7 +36,7 @@ export class ExportThread {
     baseline: ReasonBaseline | null,
   ): Promise<Buffer> {
     if (this.limit.pendingCount >= WAITING_MAX) {
-      throw new AppError('unavailable', 'too many exports are under way: try again in a minute')
+      throw serviceBusy()
     }
     const result = await this.limit(() => this.write({ specText, request, baseline }))
     if (!result.ok) throw new AppError(result.code, result.message, { details: result.details })

@@ -77,7 +77,7 @@ export class ImportThread {
     task: ImportTask,
     signal?: AbortSignal,
   ): Promise<Result> {
-    const release = this.limiter.reserve(teamId, tooManyImports)
+    const release = this.limiter.reserve(teamId, teamImport)
     const bounds = signal === undefined ? BOUNDS : { ...BOUNDS, signal }
     try {
       return await this.turns(() => runTask<Result>(task, bounds))
@@ -109,11 +109,8 @@ async function runTask<Result>(task: ImportTask, bounds: ThreadBounds): Promise<
   throw tooMuch(`an answer of more than ${ANSWER_BYTES_MAX} bytes`)
 }
 
-function tooManyImports(reached: 'team' | 'all'): AppError {
-  const message =
-    reached === 'team'
-      ? 'an import or a check of your team is under way: wait for its answer'
-      : 'too many imports are under way: try again in a minute'
+function teamImport(): AppError {
+  const message = 'an import or a check of your team is under way: wait for its answer'
   return new AppError('unavailable', message)
 }
 

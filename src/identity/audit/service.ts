@@ -48,7 +48,7 @@ export class AuditLogService {
    */
   async *export(actor: Actor, after: string | undefined): AsyncGenerator<readonly AuditRecord[]> {
     const { teamId } = actor
-    const release = this.exports.reserve(teamId, tooManyExports)
+    const release = this.exports.reserve(teamId, teamExports)
     try {
       let position = after === undefined ? 0 : await this.store.findPosition(teamId, after)
       if (position === null) throw unknownRecord()
@@ -72,11 +72,8 @@ export class AuditLogService {
   }
 }
 
-function tooManyExports(reached: 'team' | 'all'): AppError {
-  const message =
-    reached === 'team'
-      ? `${EXPORTS.teamMax} exports of the audit log of this team are running: try again when one has ended`
-      : 'too many exports of audit logs are running: try again in a minute'
+function teamExports(): AppError {
+  const message = `${EXPORTS.teamMax} exports of the audit log of this team are running: try again when one has ended`
   return new AppError('unavailable', message)
 }
 

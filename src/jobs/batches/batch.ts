@@ -76,10 +76,10 @@ export interface NewBatch {
 }
 
 /**
- * Why no process scores a batch at present: each scores another one, none has taken it, or its last
- * run lost the database or the store.
+ * Why no process scores a batch at present: none has taken it, or its last run lost the database or
+ * the store.
  */
-export type BatchWait = 'batch' | 'process' | 'interruption'
+export type BatchWait = 'turn' | 'interruption'
 
 export interface Batch extends NewBatch {
   readonly status: JobStatus

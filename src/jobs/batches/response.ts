@@ -1,9 +1,8 @@
 import type { Batch, BatchWait } from './batch.ts'
 
 const WAITS: Readonly<Record<BatchWait, string>> = {
-  batch: 'it waits for another batch: a process scores one file at a time',
-  process:
-    'no process has taken it yet: without BATCH_STORE only the replica that received the file can',
+  // Whether a batch of another team runs is not said.
+  turn: 'it waits for its turn: a process scores one file at a time, and without BATCH_STORE only the replica that received the file can',
   interruption: 'it waits until the database and the store of the files answer again',
 }
 

@@ -1,4 +1,4 @@
-import { AppError, deploymentNotFound } from '../../errors.ts'
+import { AppError, deploymentNotFound, serviceBusy } from '../../errors.ts'
 import type { Caller, IdempotencyClaim } from '../../http/access/caller.ts'
 import { type Actor, auditRecord } from '../../identity/audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
@@ -77,7 +77,7 @@ export class BatchService {
     body: AsyncIterable<Uint8Array>,
   ): Promise<ReceivedUpload> {
     const sender = makeSender(caller)
-    const release = this.uploads.reserve(sender.teamId, tooManyUploads)
+    const release = this.uploads.reserve(sender.teamId, teamUploads)
     try {
       // Before the file comes: it would be received in vain.
       const state = await this.requireDeployment(sender, order.deploymentId)
@@ -232,8 +232,7 @@ export class BatchService {
   /** A file that is joined has the metadata of all of its parts in memory. */
   private async *oneOfFew(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     if (this.joins >= JOINS_MAX) {
-      const message = 'too many results are being read as Parquet: try again in a minute'
-      throw new AppError('unavailable', message)
+      throw serviceBusy()
     }
     this.joins++
     try {
@@ -308,8 +307,9 @@ export class BatchService {
   }
 }
 
-function tooManyUploads(): AppError {
-  return new AppError('unavailable', 'too many files are being received: try again in a minute')
+function teamUploads(): AppError {
+  const message = `the team sends ${UPLOADS.teamMax} files: try again when one of them is received`
+  return new AppError('unavailable', message)
 }
 
 /** A file that was received, and how it is to be scored. */

@@ -99,9 +99,7 @@ const COLUMNS = sql`b.id, b.team_id, b.created_by, b.state::text as state,
   case
     when j.finished_at is not null or j.runner is not null then null
     when j.interruptions > 0 then 'interruption'
-    when exists (select 1 from jobs other where other.place = j.place and other.kind = j.kind
-      and other.status = 'running' and other.leased_until >= now()) then 'batch'
-    else 'process'
+    else 'turn'
   end as waits_for, j.progress_done::float8 as done,
   j.progress_total::float8 as total, ${epochMs(sql`j.finished_at`)} as finished_ms,
   j.failure::text as failure`

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit'
-import { AppError } from '../../errors.ts'
+import { AppError, serviceBusy } from '../../errors.ts'
 import type { Caller } from '../../http/access/caller.ts'
 import { timeOfId } from '../../platform/ids.ts'
 import type { BlockReader } from '../blocks/block-store.ts'
@@ -171,7 +171,7 @@ export class ProofService {
   /** @throws AppError `unavailable` when too many proofs wait */
   private async inTurn(of: Parameters<typeof proveInBlock>[1]): ReturnType<typeof proveInBlock> {
     if (this.turns.pendingCount >= PROOFS_WAITING_MAX) {
-      throw new AppError('unavailable', 'other proofs are under way: try again in a minute')
+      throw serviceBusy()
     }
     return this.turns(() => proveInBlock(this.options, of))
   }

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts'
+import { AppError, serviceBusy } from '../../errors.ts'
 import { TeamLimiter } from '../../platform/team-limiter.ts'
 
 interface ScanBounds {
@@ -54,9 +54,7 @@ export class ScanQueue {
    * @throws AppError `unavailable` at a bound; what `work` throws
    */
   async run<T>(teamId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const release = this.limiter.reserve(teamId, (reached) =>
-      reached === 'team' ? teamUnderWay(this.bounds.ofTeamMax) : othersUnderWay(),
-    )
+    const release = this.limiter.reserve(teamId, () => teamUnderWay(this.bounds.ofTeamMax))
     try {
       await this.awaitTurn(teamId)
     } catch (error) {
@@ -88,7 +86,7 @@ export class ScanQueue {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const timer = setTimeout(() => {
       this.forget(teamId, turn)
-      reject(othersUnderWay())
+      reject(serviceBusy())
     }, this.bounds.waitMsMax)
     const turn = { begin: resolve, timer }
     const turns = this.waiting.get(teamId)
@@ -123,10 +121,6 @@ export class ScanQueue {
 function teamUnderWay(ofTeamMax: number): AppError {
   const message = `${ofTeamMax} reports of the team are under way: try again in a minute`
   return new AppError('unavailable', message)
-}
-
-function othersUnderWay(): AppError {
-  return new AppError('unavailable', 'other reports are under way: try again in a minute')
 }
 
 function tookTooLong(scanMsMax: number): AppError {

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import pLimit from 'p-limit'
-import { AppError } from '../../errors.ts'
+import { AppError, serviceBusy } from '../../errors.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { type LoggedRequest, readLoggedRequest } from '../record/logged-request.ts'
 import type { ModelSource } from '../record/model-source.ts'
@@ -66,9 +66,7 @@ export class SpoolTail {
     let bytes = 0
     for (const { offset, readableBytes } of ranges) bytes += readableBytes - offset
     if (bytes === 0) return []
-    if (bytes > WAITING_BYTES_MAX) {
-      throw new AppError('unavailable', 'many scores are not in the log yet: try again in a minute')
-    }
+    if (bytes > WAITING_BYTES_MAX) throw serviceBusy()
     return this.limit(() => this.with(teamId, wanted, ranges))
   }
 

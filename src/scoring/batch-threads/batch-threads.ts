@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { AppError } from '../../errors.ts'
+import { AppError, serviceBusy } from '../../errors.ts'
 import { WorkerThread } from '../../platform/worker-thread.ts'
 import { ScoredBatch } from '../scored-batch.ts'
 import type { ServingDeployment } from '../serving.ts'
@@ -172,7 +172,7 @@ export class BatchThreads {
       const leftMs = untilMs - this.monotonicMs()
       if (leftMs <= 0) {
         this.counts.full++
-        throw new AppError('unavailable', 'too many large batches are under way: send it again')
+        throw serviceBusy()
       }
       const { promise, resolve } = Promise.withResolvers<void>()
       this.wakes.push(resolve)

@@ -5,7 +5,7 @@ import { OutcomeImports } from '../../../src/outcomes/imports.ts'
 import { OutcomeWorker } from '../../../src/outcomes/worker.ts'
 
 const TEAM_FULL = 'the team has 5 imports under way: wait for one of them'
-const FULL = 'too many imports are under way: try again in a minute'
+const FULL = 'the service has too much to do at the moment: try again in a minute'
 
 /** Imports whose uploads wait until they are let go; an upload of no byte fails. */
 function readImports(elsewhere = 0) {

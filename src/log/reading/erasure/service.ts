@@ -1,4 +1,4 @@
-import { AppError } from '../../../errors.ts'
+import { serviceBusy } from '../../../errors.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../../../identity/audit/record.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { ErasedPlaces, type LogEraser } from '../../erasure/eraser.ts'
@@ -43,7 +43,7 @@ export class LogErasureService {
    */
   async erase(actor: Actor, reference: string): Promise<LogErasure> {
     if (this.isRunning) {
-      throw new AppError('unavailable', 'another erasure is under way: try again when it is done')
+      throw serviceBusy()
     }
     this.isRunning = true
     const { teamId } = actor

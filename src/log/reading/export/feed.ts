@@ -55,9 +55,7 @@ export class ScoreFeed {
   async read(actor: Actor, query: FeedQuery): Promise<FeedPage> {
     const { after, limit = LOG_PAGE.default, format = 'ndjson', deployment } = query
     const position = readFeedPosition(after)
-    const busy = () =>
-      new AppError('unavailable', 'other pages of the log are being read: try again')
-    const release = this.pages.reserve(actor.teamId, busy)
+    const release = this.pages.reserve(actor.teamId, teamPages)
     try {
       const { drained, store, clock } = this.options
       const deploymentId = deployment ?? null
@@ -94,4 +92,9 @@ async function makeFile(rows: readonly RowTexts[], format: LogExportFormat): Pro
   } finally {
     await writer.close()
   }
+}
+
+function teamPages(): AppError {
+  const message = `the team reads ${PAGES.teamMax} pages of the log: try again when one has ended`
+  return new AppError('unavailable', message)
 }

@@ -49,11 +49,7 @@ export class LogExportService {
   async *export(actor: Actor, query: LogExportQuery): AsyncGenerator<string | Uint8Array> {
     const { format = 'ndjson', deployment, from, to } = query
     const range = readTimeRange(query)
-    const release = this.exports.reserve(
-      actor.teamId,
-      () =>
-        new AppError('unavailable', 'other exports are under way: try again when they are done'),
-    )
+    const release = this.exports.reserve(actor.teamId, teamExports)
     let opened: RowWriter | null = null
     try {
       const writer = makeRowWriter(format)
@@ -101,4 +97,9 @@ export class LogExportService {
     }
     if (chunk.length > 0) yield chunk
   }
+}
+
+function teamExports(): AppError {
+  const message = `the team has ${EXPORTS.teamMax} exports of the log under way: try again when one has ended`
+  return new AppError('unavailable', message)
 }

@@ -58,7 +58,7 @@ describe.each([lastBackend])('on $name', (backend) => {
   })
 
   // Else whoever has sent two files can't tell them apart, and takes the second one for stuck.
-  test('a batch that waits for another says so, and each has the name of its file', async () => {
+  test('a batch that waits says so, not whether another team has one, and each has the name of its file', async () => {
     const gate = Promise.withResolvers<void>()
     const { write } = BatchFiles.prototype
     const writing = vi.spyOn(BatchFiles.prototype, 'write')
@@ -67,21 +67,26 @@ describe.each([lastBackend])('on $name', (backend) => {
       await gate.promise
       return write.apply(this, part)
     })
-    const send = async (name: string) =>
-      (await caller.send(slug, 'id,income\nA-1,1\n', { query: `&name=${name}` })).json()
+    const send = async (name: string, by = caller, to = slug) =>
+      (await by.send(to, 'id,income\nA-1,1\n', { query: `&name=${name}` })).json()
     const first = await send('north.csv')
     expect(first).toMatchObject({ status: 'queued', input: { name: 'north.csv', path: null } })
     await expect.poll(async () => (await caller.get(first.id)).status).toBe('running')
     expect(await caller.get(first.id)).not.toHaveProperty('message')
-    const { id } = await send('south.csv')
-    const waiting = { status: 'queued', input: { name: 'south.csv' } }
-    expect(await caller.get(id)).toMatchObject({
-      ...waiting,
-      message: 'it waits for another batch: a process scores one file at a time',
+    const others = await Team.of(service)
+    const other = new BatchCaller(service, others.key)
+    const { id } = await send('south.csv', other, (await others.deploy(numberedSpec(1))).slug)
+    expect(await other.get(id)).toMatchObject({
+      status: 'queued',
+      input: { name: 'south.csv' },
+      message: expect.stringMatching(/^it waits for its turn: a process scores one file at a time/),
     })
     gate.resolve()
-    for (const one of [first.id, id]) {
-      const end = await caller.end(one)
+    for (const [by, one] of [
+      [caller, first.id],
+      [other, id],
+    ] as const) {
+      const end = await by.end(one)
       expect(end.status).toBe('done')
       expect(end).not.toHaveProperty('message')
     }

@@ -58,7 +58,7 @@ test('the exports of all teams have a bound, and an end makes room', async () =>
   for (let n = 0; n < MAX; n++) begun.push(await begin(`team_${n}`))
   await expect(begin('team_last')).rejects.toMatchObject({
     code: 'unavailable',
-    message: expect.stringContaining('too many exports'),
+    message: expect.stringContaining('too much to do'),
   })
   await begun[3]?.return(undefined)
   await begin('team_last')

@@ -24,7 +24,7 @@ test('two proofs are made at a time, eight wait, and the next is refused', async
     })
   const running = Array.from({ length: 10 }, prove)
   await prove()
-  expect(messages).toEqual(['other proofs are under way: try again in a minute'])
+  expect(messages).toEqual(['the service has too much to do at the moment: try again in a minute'])
   expect(opened).toHaveLength(2)
   for (let done = 0; done < 10; done++) {
     await expect.poll(() => opened.length).toBeGreaterThan(done)
