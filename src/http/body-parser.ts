@@ -11,7 +11,7 @@ import {
   STEPPED_CHARS_MIN,
 } from '../platform/json.ts'
 import type { Steps } from '../platform/steps.ts'
-import { runInTurns } from '../platform/turn-taker.ts'
+import { runInTurns, takeTurn } from '../platform/turn-taker.ts'
 import { refuseOversizedCard } from './card-bounds.ts'
 import { hungUp } from './connected.ts'
 
@@ -55,6 +55,8 @@ function parsed({ raw, routeOptions }: FastifyRequest, body: Buffer): unknown {
   // A copy of Fastify's, which nobody else has.
   free(body)
   if (config.takesCard === true) return runInTurns(whileConnected(raw.socket, readCard(text)))
+  // One read of a connection can bring the bodies of ten batches.
+  if (config.load === 'batch') return takeTurn().then(() => parseApplicants(text))
   const hasApplicants = config.load !== undefined || config.takesApplicant === true
   if (hasApplicants) return parseApplicants(text)
   if (text.length < STEPPED_CHARS_MIN) return parseJson(text)
