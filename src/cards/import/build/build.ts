@@ -154,8 +154,9 @@ function renamed(
   { rename = {} }: ImportOptions,
   notes: Notes,
 ): readonly SourceFeature[] {
+  const names = new Set(features.map(({ name }) => name))
   for (const name of Object.keys(rename)) {
-    if (!features.some((feature) => feature.name === name)) {
+    if (!names.has(name)) {
       notes.fault('rename', `names ${quote(name)}, which is not a feature of the file`)
     }
   }

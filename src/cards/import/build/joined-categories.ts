@@ -22,16 +22,15 @@ export function readJoined(
   { commaCategories }: ImportOptions,
   notes: Notes,
 ): string[] {
-  const known = [...(commaCategories ?? [])].sort((a, b) => b.length - a.length)
   const texts: string[] = []
   for (let at = 0; at <= label.length; ) {
-    const start = at
-    const whole = known.find((text) => {
-      const end = start + text.length
-      return label.startsWith(text, start) && isEnd(label, end, delimiter)
-    })
-    const next = whole === undefined ? label.indexOf(delimiter, at) : at + whole.length
-    const end = next === -1 ? label.length : next
+    let end = -1
+    for (const text of commaCategories ?? []) {
+      const next = at + text.length
+      if (next > end && label.startsWith(text, at) && isEnd(label, next, delimiter)) end = next
+    }
+    if (end === -1) end = label.indexOf(delimiter, at)
+    if (end === -1) end = label.length
     texts.push(label.slice(at, end))
     at = end + delimiter.length
     if (end === label.length) break

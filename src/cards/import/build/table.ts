@@ -43,7 +43,8 @@ export function readCsv(
     return null
   }
   const columns = heading.map((name) => (exact.has(name) ? name : name.trim()))
-  const twice = columns.find((name, index) => name !== '' && columns.indexOf(name) !== index)
+  const names = new Set<string>()
+  const twice = columns.find((name) => name !== '' && names.size === names.add(name).size)
   if (twice !== undefined) {
     notes.fault('row 1', `names the column ${quote(twice)} twice`)
     return null

@@ -22,26 +22,43 @@ export interface ReadAttribute {
   readonly reasonCode: string | undefined
   readonly predicate: Predicate
   readonly constants: ReadonlySet<string>
+  readonly predicates: number
 }
 
 interface Context {
   readonly path: string
   readonly unseen: Unseen | undefined
   readonly notes: Notes
+  readonly work: Work
 }
+
+/** Comparisons that the characteristics of a card may still make. */
+export interface Work {
+  left: number
+}
+
+/**
+ * Comparisons of a value with a predicate. The largest legal card needs 160,000,000, in seconds.
+ */
+export const COMPARISONS_MAX = 200_000_000
 
 /** The attribute of a value: the first that holds; null when the value gets no score. */
 type Chosen = ReadAttribute | null
 
-/** Makes the bins of a field from the attribute of each of its values. */
+/**
+ * Makes the bins of a field from the attribute of each of its values.
+ *
+ * @returns null after a fault: each value may be compared with every predicate, which is too much
+ */
 export function binsOfField(
   field: PmmlField,
   attributes: readonly ReadAttribute[],
   context: Context,
-): SourceFeature {
+): SourceFeature | null {
   const choose = chooser(field, attributes)
   const constants = new Set(attributes.flatMap(({ constants }) => [...constants]))
   for (const constant of field.constants) constants.add(constant)
+  if (!isBounded(constants.size, field, attributes, context)) return null
   const members = new Map<ReadAttribute, Member[]>()
   const give = (attribute: Chosen, member: Member) => {
     if (attribute === null) return
@@ -70,6 +87,23 @@ export function binsOfField(
   }
 }
 
+function isBounded(
+  values: number,
+  { intervals }: PmmlField,
+  attributes: readonly ReadAttribute[],
+  { path, notes, work }: Context,
+): boolean {
+  const predicates = attributes.reduce((sum, one) => sum + one.predicates, intervals)
+  work.left -= values * predicates
+  if (work.left >= 0) return true
+  notes.fault(
+    path,
+    `compares ${values} values with ${predicates} predicates and intervals, and a card may make ` +
+      `${COMPARISONS_MAX} comparisons: list values in one SimpleSetPredicate, or remove attributes`,
+  )
+  return false
+}
+
 function chooser(field: PmmlField, attributes: readonly ReadAttribute[]): (value: Value) => Chosen {
   return (value) => {
     const prepared = field.prepare(value)
@@ -85,7 +119,7 @@ function giveRanges(
   constants: ReadonlySet<string>,
   choose: (value: Value) => Chosen,
   give: Give,
-  { path, unseen, notes }: Context,
+  context: Context,
 ): number[] {
   const cells = readCells([...constants].map(readDecimal).filter((value) => value !== null))
   let run: { attribute: Chosen; low: Cut; high: Cut } | null = null
@@ -93,7 +127,7 @@ function giveRanges(
     if (run === null) return
     const range = { low: run.low, high: run.high }
     if (run.attribute !== null) give(run.attribute, { kind: 'range', range })
-    else reportHole(range, { path, unseen, notes })
+    else reportHole(range, context)
   }
   for (const { range, value } of cells) {
     const attribute = choose(value)

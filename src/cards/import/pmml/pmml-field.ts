@@ -9,6 +9,8 @@ export interface PmmlField {
   readonly isNumeric: boolean
   /** Constants at which the preparation changes its behaviour. */
   readonly constants: readonly string[]
+  /** Number of intervals in which a value is looked for. */
+  readonly intervals: number
   /** The value that predicates see; `NO_SCORE` when PMML gives no score. */
   prepare(value: Value): Value | typeof NO_SCORE
 }
@@ -91,6 +93,7 @@ function readField(name: string, data: Element, mining: Element, notes: Notes): 
     name,
     isNumeric,
     constants: [...domain.constants, ...outliers.constants],
+    intervals: domain.intervals,
     prepare: (given) => {
       let value = given !== null && domain.isMissing(given) ? null : given
       if (value !== null && !domain.isValid(value)) {
@@ -123,6 +126,7 @@ function readTreatment(
 
 interface Domain {
   readonly constants: readonly string[]
+  readonly intervals: number
   isMissing(value: Value): boolean
   isValid(value: Value): boolean
 }
@@ -144,6 +148,7 @@ function readDomain(data: Element, isNumeric: boolean): Domain {
       ...values.map(({ attributes }) => attributes['value'] ?? ''),
       ...intervals.flatMap(({ low, high }) => [low.at, high.at]).map(String),
     ],
+    intervals: intervals.length,
     isMissing: (value) => missing.has(value),
     isValid: (value) =>
       !invalid.has(value) &&

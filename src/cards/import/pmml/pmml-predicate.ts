@@ -7,10 +7,11 @@ export type Value = number | string | null
 /** True if a predicate holds for a value; null is PMML's UNKNOWN. */
 export type Predicate = (value: Value) => boolean | null
 
-/** The fields and constants that a predicate uses. */
+/** What the predicates of an attribute use. */
 interface Uses {
-  readonly fields: Set<string>
   readonly constants: Set<string>
+  /** Number of predicates, inner ones included. */
+  predicates: number
 }
 
 /** A predicate that can't be converted; the message says why. */
@@ -32,16 +33,16 @@ export function listPredicates(parent: Element): Element[] {
  * Compiles a predicate to a function with the three truth values of PMML.
  *
  * @param isNumeric whether the field holds numbers
- * @param uses receives the fields and constants met
+ * @param uses receives the constants and the number of predicates
  * @throws PredicateFault
  * @source PMML 4.4, Trees: predicates and their truth tables
  */
 export function compilePredicate(element: Element, isNumeric: boolean, uses: Uses): Predicate {
   const { name } = element
+  uses.predicates++
   if (name === 'True') return () => true
   if (name === 'False') return () => false
   if (name === 'CompoundPredicate') return compound(element, isNumeric, uses)
-  uses.fields.add(element.attributes['field'] ?? '')
   return name === 'SimplePredicate'
     ? simple(element, isNumeric, uses)
     : simpleSet(element, isNumeric, uses)
@@ -134,9 +135,8 @@ function isEqual({ name, attributes }: Element): boolean {
 function equalsAny(elements: readonly Element[], isNumeric: boolean, uses: Uses): Predicate {
   const values = new Set<number | string>()
   for (const { attributes } of elements) {
-    const { field = '', value: text } = attributes
+    const text = attributes['value']
     if (text === undefined) throw new PredicateFault('has no value')
-    uses.fields.add(field)
     uses.constants.add(text)
     values.add(readConstant(text, isNumeric))
   }

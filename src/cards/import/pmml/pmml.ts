@@ -1,7 +1,7 @@
 import type { ImportOptions, SourceCard, SourceFeature } from '../build/card.ts'
 import { type Notes, quote } from '../build/notes.ts'
 import { readDecimal } from '../build/ranges.ts'
-import { binsOfField, type ReadAttribute } from './pmml-bins.ts'
+import { binsOfField, COMPARISONS_MAX, type ReadAttribute, type Work } from './pmml-bins.ts'
 import { type PmmlField, readFields } from './pmml-field.ts'
 import { compilePredicate, listPredicates, PredicateFault } from './pmml-predicate.ts'
 import { readReasons, withoutReasons, withReasons } from './pmml-reasons.ts'
@@ -39,9 +39,10 @@ export function readPmml(root: Element, options: ImportOptions, notes: Notes): S
   )
   const reasons = readReasons(model, characteristics, notes)
   const features = new Map<string, SourceFeature>()
+  const work = { left: COMPARISONS_MAX }
   for (const [index, element] of characteristics.entries()) {
     const label = element.attributes['name'] ?? element.attributes['id'] ?? `${index + 1}`
-    const characteristic = { path: `Characteristic ${quote(label)}`, element }
+    const characteristic = { path: `Characteristic ${quote(label)}`, element, work }
     const read = readCharacteristic(characteristic, fields, options, notes)
     if (typeof read === 'number') basePoints = (basePoints ?? 0) + read
     else if (read !== null && features.has(read.name)) {
@@ -128,6 +129,8 @@ function checkTargets(model: Element, notes: Notes): void {
 interface Characteristic {
   readonly path: string
   readonly element: Element
+  /** Shared by all of the card. */
+  readonly work: Work
 }
 
 /**
@@ -135,7 +138,7 @@ interface Characteristic {
  *   null after a fault
  */
 function readCharacteristic(
-  { path, element }: Characteristic,
+  { path, element, work }: Characteristic,
   fields: ReadonlyMap<string, PmmlField>,
   options: ImportOptions,
   notes: Notes,
@@ -158,7 +161,7 @@ function readCharacteristic(
   if (read.includes(null)) return null
   const known = read.filter((attribute) => attribute !== null)
   if (field === null) return readConstant(known, path, notes)
-  return binsOfField(field, known, { path, unseen: options.unseen, notes })
+  return binsOfField(field, known, { path, unseen: options.unseen, notes, work })
 }
 
 /** The field that all predicates use; null when they use none, undefined after a fault. */
@@ -202,11 +205,10 @@ function readAttribute(
     notes.fault(path, element === undefined ? 'has no predicate' : 'has several predicates')
     return null
   }
-  const uses = { fields: new Set<string>(), constants: new Set<string>() }
+  const uses = { constants: new Set<string>(), predicates: 0 }
   try {
     const predicate = compilePredicate(element, isNumeric, uses)
-    const { constants } = uses
-    return { path, points, reasonCode, label: readLabel(element), predicate, constants }
+    return { path, points, reasonCode, label: readLabel(element), predicate, ...uses }
   } catch (error) {
     if (!(error instanceof PredicateFault)) throw error
     notes.fault(path, `${error.message}, which can't be converted`)

@@ -43,8 +43,9 @@ function findReason(error: unknown): string {
   throw error
 }
 
-function readElement({ name, attributes, children, text }: XmlElement, depth: number): Element {
+function readElement(element: XmlElement, depth: number): Element {
   if (depth === 0) throw new RangeError('nested too deeply')
+  const { name, attributes, children } = element
   const elements = children
     .filter((child) => child instanceof XmlElement)
     .map((child) => readElement(child, depth - 1))
@@ -52,7 +53,8 @@ function readElement({ name, attributes, children, text }: XmlElement, depth: nu
     name: localName(name),
     attributes,
     children: elements.filter((child) => child.name !== 'Extension'),
-    text: elements.length === 0 ? text : '',
+    // The parser joins the texts of all levels below each time that it is asked.
+    text: elements.length === 0 ? element.text : '',
   }
 }
 

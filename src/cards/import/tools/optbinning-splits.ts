@@ -34,8 +34,9 @@ export function readSplits(
     notes.fault('splits', 'must be an object by variable, or an array of to_dict() results')
     return read
   }
+  const wanted = new Set(names)
   for (const [name, value] of entries) {
-    if (!names.includes(name)) continue
+    if (!wanted.has(name)) continue
     const splits = readVariable(value)
     if (splits === null) {
       notes.fault(`splits.${name}`, 'must be an array of splits, or an object with `splits`')

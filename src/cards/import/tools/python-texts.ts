@@ -1,5 +1,8 @@
-/** An extension array as pandas prints it. */
-const EXTENSION_ARRAY = /^<\w+>\s*(\[.*\])\s*Length: \d+, dtype: [^\n]+$/s
+/**
+ * An extension array as pandas prints it. The name of a type has a bound: what follows each
+ * bracket could be one.
+ */
+const EXTENSION_ARRAY = /^<\w+>\s*(\[.*\])\s*Length: \d{1,20}, dtype: [^\n]{1,200}$/s
 const SEPARATOR = /[\s,]*/y
 const WORD = /[^\s,'"[\]()]+/y
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
