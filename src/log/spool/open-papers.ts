@@ -27,6 +27,8 @@ interface OpenedPapers {
   readonly identity: string
   readonly at: Cursor
   readonly damages: readonly SpoolDamage[]
+  /** Numbers of files whose head names another spool or number: somebody has put them there. */
+  readonly foreign: readonly number[]
 }
 
 /** A directory of segments, and the files that are in it. */
@@ -40,10 +42,11 @@ const IDENTITY_FILE = 'identity'
 
 /**
  * Reads what a directory says of itself. Its identity stands in a file of its own, in the cursor
- * and in the head of each segment. What most of the heads say counts, as they lie with the records,
- * and without them what the other two say; the file is written anew. So neither a damaged file nor
- * one of another directory makes the database take the records for others: it would store them a
- * second time, or pass over them. A cursor of another directory is no cursor.
+ * and in the head of each segment. What a head and one of the other two say counts, else what most
+ * of the heads say, as they lie with the records, and without them what the other two say; the file
+ * is written anew. So neither a damaged file nor one of another directory makes the database take the
+ * records for others: it would store them a second time, or pass over them. A cursor of another
+ * directory is no cursor, and a segment of another one is not drained with those of this one.
  *
  * @param written null if it is damaged: the database knows how far the directory is drained
  */
@@ -55,25 +58,34 @@ export function openPapers(
   const file = join(path, IDENTITY_FILE)
   const own = readIdentity(file)
   const isNew = files.length === 0 && written === null && own === null
-  const heads = files.map(({ number, bytes }) => {
-    const head = readHead(join(path, segmentName(number)))
-    if (head?.number === number) return head
-    if (bytes > HEAD_BYTES) damages.push({ part: 'head', directory, segment: number })
-    return null
-  })
-  const inHeads = heads.flatMap((head) => head?.identity ?? [])
-  const identity = mostFrequent(inHeads) ?? written?.identity ?? own ?? newIdentity()
+  const found = files.map((file) => ({
+    file,
+    head: readHead(join(path, segmentName(file.number))),
+  }))
+  const inHeads = found.flatMap(({ head }) => head?.identity ?? [])
+  const said = [written?.identity, own].find((one) => one != null && inHeads.includes(one))
+  const identity = said ?? mostFrequent(inHeads) ?? written?.identity ?? own ?? newIdentity()
+  const isOfSpool = ({ file, head }: (typeof found)[number]) =>
+    head === null || (head.identity === identity && head.number === file.number)
+  const ofSpool = found.filter(isOfSpool)
+  for (const { file, head } of ofSpool) {
+    if (head !== null || file.bytes <= HEAD_BYTES) continue
+    damages.push({ part: 'head', directory, segment: file.number })
+  }
   const cursor = written?.identity === identity ? written : null
   if (cursor === null && !isNew) damages.push({ part: 'cursor', directory })
-  if (!isNew && (own !== identity || inHeads.some((one) => one !== identity))) {
-    damages.push({ part: 'identity', directory })
-  }
+  if (!isNew && own !== identity) damages.push({ part: 'identity', directory })
   if (own !== identity) writeIdentity(file, identity)
-  const ends = [cursor?.end, ...heads.map((head) => head?.previous)].filter((end) => end != null)
-  const first = cursor === null ? files[0]?.number : cursor.at.segment
+  const ends = [cursor?.end, ...ofSpool.map(({ head }) => head?.previous)].filter(
+    (end) => end != null,
+  )
+  const ownFiles = ofSpool.map(({ file }) => file)
+  const first = cursor === null ? ownFiles[0]?.number : cursor.at.segment
   const at = cursor?.at ?? START
-  if (first !== undefined) damages.push(...lostParts({ directory, files, at, ends, first }))
-  return { identity, at, damages }
+  const lost = first === undefined ? [] : lostParts({ directory, files: ownFiles, at, ends, first })
+  damages.push(...lost)
+  const foreign = found.filter((one) => !isOfSpool(one)).map(({ file }) => file.number)
+  return { identity, at, damages, foreign }
 }
 
 interface Ends {

@@ -66,6 +66,8 @@ export class Segments {
   readonly damages: readonly SpoolDamage[]
   /** Oldest first. */
   files: Segment[]
+  /** Segments of other spools, which somebody has put here, until they are given away. */
+  private foreign: Segment[]
   private readonly lock: DirectoryLock
   private readonly cursorDescriptor: number
   private at: Cursor
@@ -85,6 +87,8 @@ export class Segments {
     const papers = openPapers(this, readCursor(this.cursorDescriptor))
     this.identity = papers.identity
     this.damages = papers.damages
+    this.foreign = this.files.filter(({ number }) => papers.foreign.includes(number))
+    this.files = this.files.filter((file) => !this.foreign.includes(file))
     this.at = papers.at
     this.stored = papers.at
     // A segment without a record: a process ended as it began it, or it was emptied.
@@ -220,6 +224,26 @@ export class Segments {
     return { records: Math.ceil(this.undrainedBytes / bytesEach) }
   }
 
+  /**
+   * Gives away the segments of other spools: under the identity of this one the database would store
+   * their records a second time.
+   *
+   * @param store stores the records, and what stands behind them
+   */
+  giveAway(store: (position: string, bytes: Buffer) => void): void {
+    for (const { number, bytes } of this.foreign) {
+      const path = this.formatPath(number)
+      const { tornAt } = survey(path, bytes)
+      const parts = [HEAD_BYTES, tornAt ?? bytes, bytes]
+      for (const [index, start] of parts.entries()) {
+        const length = (parts[index + 1] ?? start) - start
+        if (length > 0) store(`${this.name}-${number}-${start}`, readPart(path, start, length))
+      }
+      rmSync(path)
+    }
+    this.foreign = []
+  }
+
   private get undrainedBytes(): number {
     const { segment, offset } = this.at
     return this.files
@@ -297,7 +321,8 @@ export class Segments {
   close(): void {
     this.isClosed = true
     closeSync(this.cursorDescriptor)
-    if (this.files.length === 0) rmSync(this.path, { recursive: true, force: true })
+    if (this.files.length + this.foreign.length === 0)
+      rmSync(this.path, { recursive: true, force: true })
     this.lock.close()
   }
 }

@@ -1,5 +1,10 @@
 import type { SpoolDamage } from './open-papers.ts'
 
+/** Why bytes of a segment are set aside at a start. */
+export const TORN = 'the spool ended within a record, which was cut off'
+export const FOREIGN =
+  'the segment is of another spool: `scoreline spool restore` stores what the log lacks of it'
+
 type Report = (facts: Readonly<Record<string, unknown>>, text: string) => void
 
 const DAMAGES: Readonly<Record<SpoolDamage['part'], string>> = {

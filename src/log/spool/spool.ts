@@ -13,7 +13,7 @@ import { GroupCommit } from './group-commit.ts'
 import type { DrainBatch, DrainToken, SegmentRange, SpoolReader, SpoolStats } from './reader.ts'
 import { freeReserve, keepReserve } from './reserve.ts'
 import { type Keeping, Segments } from './segments.ts'
-import { SpoolFaults } from './spool-faults.ts'
+import { FOREIGN, SpoolFaults, TORN } from './spool-faults.ts'
 import type { Cursor } from './spool-papers.ts'
 import { SpoolSource } from './spool-source.ts'
 
@@ -27,7 +27,6 @@ const REJECTED_DIRECTORY = 'rejected'
 const TIDY_EVERY_MS = 60_000
 /** Above this share of the bound, drained segments are not kept. */
 const KEPT_SHARE_MAX = 0.75
-const TORN = 'the spool ended within a record, which was cut off'
 
 export interface SpoolOptions {
   /** Holds a directory for each process that has records in the spool. */
@@ -312,10 +311,12 @@ export class Spool implements ScoreLog, SpoolReader {
   private adopt(leftover: Segments): void {
     const { clock, warn } = this.options
     this.faults.noteDamages(leftover.damages)
-    const { records } = leftover.inspect((position, tail) => {
-      this.deadLetters.store(position, tail, TORN)
-      this.faults.note({ place: position, bytes: tail.length }, TORN)
-    })
+    const setAside = (text: string) => (place: string, bytes: Buffer) => {
+      this.deadLetters.store(place, bytes, text)
+      this.faults.note({ place, bytes: bytes.length }, text)
+    }
+    leftover.giveAway(setAside(FOREIGN))
+    const { records } = leftover.inspect(setAside(TORN))
     this.records += records
     if (records === 0) return
     this.oldestAtMs ??= clock.epochMs()

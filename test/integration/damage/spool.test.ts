@@ -7,9 +7,11 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { listSetAside } from '../../../src/log/drain/set-aside.ts'
 import type { Spool, SpoolOptions } from '../../../src/log/spool/spool.ts'
+import { FOREIGN } from '../../../src/log/spool/spool-faults.ts'
 import { HEAD_BYTES } from '../../../src/log/spool/spool-papers.ts'
 import {
   drainedIds,
@@ -135,6 +137,26 @@ const listSegments = (directory: string) =>
     .filter((name) => name.endsWith('.seg'))
     .sort()
     .map((name) => join(directory, name))
+
+// An operator brings what a lost replica had. The database knows by the name of a spool how far it
+// is drained: drained with the records of another one, the segment would be stored a second time.
+test.each([
+  ['its own number', (name: string) => name],
+  ['another number', () => '00000099.seg'],
+])('a segment of another spool under %s is set aside whole, and not drained', async (_, rename) => {
+  const [left, other] = [await leftBehind(), await leftBehind(SMALL)]
+  const foreign = listSegments(other.directory).at(-1) ?? ''
+  copyFileSync(foreign, join(left.directory, rename(basename(foreign))))
+  const { spool, faults } = await reopened(left)
+  expect(await drainedIds(spool)).toEqual(ids(DRAINED, RECORDS))
+  expect([...spool.positions().keys()]).toContain(left.identity)
+  expect(faults.map(({ text }) => text)).toEqual([FOREIGN])
+  expect(spool.faults.damages).toEqual({ identity: 0, cursor: 0, head: 0, lost: 0 })
+  const [file, ...others] = listSetAside(join(left.path, 'rejected'))
+  expect(others).toEqual([])
+  expect(file).toMatchObject({ reason: FOREIGN, fault: null })
+  expect(file?.payload).toEqual(readFileSync(foreign).subarray(HEAD_BYTES))
+})
 
 test.each(rounds)(
   'a flipped bit of a segment costs the record that it is in (%i)',
