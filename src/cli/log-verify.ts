@@ -16,13 +16,15 @@ import type { CliServices } from './services.ts'
 export function declareVerify(program: Command, team: Option): void {
   program
     .command('verify')
-    .summary('checks that the score log of a team is as it was logged')
+    .summary('checks that the records of a team are as they were logged')
     .description(
-      'Recomputes the Merkle tree of a team from the records in the database, and names every ' +
-        'drained block that was changed, lost or added. With a checkpoint that was kept elsewhere ' +
-        'it also shows that nobody changed the tree together with the records. It changes ' +
-        'nothing. It reads the PostgreSQL of DATABASE_URL, where the service can keep running, or ' +
-        'the embedded database under DATA_DIR, where the service must be stopped first.',
+      'Recomputes the Merkle tree of a team from the records in the database and the archive, and ' +
+        'names every drained block that was changed, lost or added. With a checkpoint that was ' +
+        'kept elsewhere it also shows that nobody changed the tree together with the records. Of ' +
+        'an archived file it reads the blocks alone: the service compares the whole file with its ' +
+        'SHA-256 every SCORE_LOG_ARCHIVE_CHECK_DAYS. It changes nothing. It reads the PostgreSQL ' +
+        'of DATABASE_URL, where the service can keep running, or the embedded database under ' +
+        'DATA_DIR, where the service must be stopped first.',
     )
     .addOption(team)
     .addOption(
@@ -122,8 +124,8 @@ function formatText(report: VerifyReport, checkpoint: TreeState | null): string 
   lines.push(
     `${blocks} blocks, ${applicants} applicants, ${expiredBlocks} blocks beyond the retention.`,
     findings.length === 0
-      ? `The log is as it was logged${against}. Root: ${root.toString('hex')}`
-      : `The log is NOT as it was logged: ${findings.length} findings.`,
+      ? `The records of the log are as they were logged${against}. Root: ${root.toString('hex')}`
+      : `The records of the log are NOT as they were logged: ${findings.length} findings.`,
   )
   return `${lines.join('\n')}\n`
 }

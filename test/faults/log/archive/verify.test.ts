@@ -1,10 +1,12 @@
-import { cpSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'drizzle-orm'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { BlockIndexReader } from '../../../../src/log/blocks/block-index.ts'
 import { TreeStore } from '../../../../src/log/proof/tree-store.ts'
 import { verifyLog } from '../../../../src/log/proof/verify.ts'
+import { queryRows } from '../../../../src/platform/db/client.ts'
 import {
   ArchivedLog,
   DAY,
@@ -137,6 +139,26 @@ describe.each(backends)('on $name', (backend) => {
       expect(message).toMatch(/^block_id \d+ of score_archive_blocks, first_at 2026-10-05T/)
     }
     expect(others).toEqual(['block_missing 0', 'block_missing 1'])
+  })
+
+  // The columns are for other programs. To read them would double the reads of a whole archive.
+  test('a column of a file that has other bytes is left to the check of the whole file', async () => {
+    const file = join(log.directory, FIRST)
+    const bytes = readFileSync(file)
+    const [block] = await queryRows<{ at: number; sha256: Uint8Array }>(
+      log.handle.db,
+      sql`select max(b.data_at + b.data_bytes + b.sources_bytes)::float8 as at, f.sha256 from score_archive_blocks b
+        join score_archive_files f on f.key = b.file_key where f.key = ${FIRST} group by f.sha256`,
+    )
+    const { at = 0, sha256 = new Uint8Array() } = block ?? {}
+    const hash = () => createHash('sha256').update(readFileSync(file)).digest()
+    expect(hash()).toEqual(Buffer.from(sha256))
+    const place = at + 1_000
+    expect(place).toBeLessThan(bytes.length - 1_000)
+    bytes[place] = (bytes[place] ?? 0) ^ 1
+    writeFileSync(file, bytes)
+    expect((await verified()).findings).toEqual([])
+    expect(hash()).not.toEqual(Buffer.from(sha256))
   })
 
   // A volume that is not mounted is not a log that somebody has changed.
