@@ -1,8 +1,8 @@
 import { AppError } from '../../errors.ts'
 import type { PartReader, ScannedColumns } from '../../log/index.ts'
+import { ExactSum } from '../../platform/exact-sum.ts'
 import type { ScoreBand } from './baseline.ts'
 import type { FeatureLayout } from './cell-layout.ts'
-import { ExactSum } from './exact-sum.ts'
 
 /** Whom a model is judged by: all that it scored, or those that it answered. */
 export type Population = 'all' | 'served'

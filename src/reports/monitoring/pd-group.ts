@@ -1,4 +1,4 @@
-import { ExactSum } from './exact-sum.ts'
+import { ExactSum } from '../../platform/exact-sum.ts'
 
 /** Applicants with the sum of their probabilities of default by one model. */
 export class PdGroup {

@@ -1,9 +1,9 @@
 import type { BaselineCounts } from '../../../schemas/baselines.ts'
 import { type Applicant, ModelScore, scoreApplicant } from '../../engine/index.ts'
+import { ExactSum } from '../../platform/exact-sum.ts'
 import { ValueDistribution } from '../stats/value-distribution.ts'
 import { countsOfCells } from './baseline.ts'
 import { type Card, cellLayout } from './cell-layout.ts'
-import { ExactSum } from './exact-sum.ts'
 import { bandsOver } from './score-edges.ts'
 
 /** A development sample, counted applicant by applicant. */
