@@ -30,6 +30,8 @@ export const blockContent = () => ({
   rawBytes: integer('raw_bytes').notNull(),
   /** CRC-32 of the raw bytes. */
   checksum: bigint('checksum', { mode: 'number' }).notNull(),
+  /** See `countResults`; null without counts. */
+  counts: bytes('counts'),
 })
 
 /**

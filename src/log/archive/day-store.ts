@@ -193,7 +193,7 @@ export class DayStore extends DatabaseStore {
         await tx.execute(sql`update score_archive_blocks
           set ${setFilter(encoded)},
             codec = ${CODECS.indexOf(encoded.codec)}, raw_bytes = ${encoded.rawBytes},
-            checksum = ${encoded.checksum}
+            checksum = ${encoded.checksum}, counts = ${encoded.counts}
           where first_at = ${momentText(stored.firstAtMs)} and file_key = ${oldKey}
             and block_id = ${stored.blockId}::bigint and checksum = ${stored.checksum}
             and ${IS_INDEX_SOUND.score_archive_blocks}`)
@@ -252,10 +252,10 @@ function matchDay({ dayMs }: ClosedDay): SQL {
 function makeMove(table: SQL, { key, places }: NewFile): SQL {
   return sql`insert into score_archive_blocks (first_at, last_at, id_from, id_to, block_id, records,
       applicants, deployments, reference_filter, filter_sum, index_sum, codec, raw_bytes, checksum, file_key, data_at,
-      data_bytes, sources_bytes)
+      data_bytes, sources_bytes, counts)
     select b.first_at, b.last_at, b.id_from, b.id_to, b.block_id, b.records, b.applicants,
       b.deployments, b.reference_filter, b.filter_sum, b.index_sum, b.codec, b.raw_bytes, b.checksum, ${key}, p.data_at,
-      p.data_bytes, p.sources_bytes
+      p.data_bytes, p.sources_bytes, b.counts
     from ${table} as b join ${makePlaces(places)}
       on b.first_at = p.first_at and b.block_id = p.block_id and b.checksum = p.checksum
     where b.superseded_at is null returning 1`

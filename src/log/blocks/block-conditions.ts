@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { bigintList, textList } from '../../platform/db/lists.ts'
 import { momentText } from '../../platform/db/moments.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../rollups/spans.ts'
 import type { BlockQuery } from './block-reader.ts'
@@ -29,6 +30,20 @@ export function* splitIntoWindows(
     else high = cut
     days = Math.min(WINDOW_DAYS_MAX, 2 * days)
   }
+}
+
+export interface BlockKey {
+  readonly block_id: string
+  readonly first_at_ms: number
+}
+
+/** The rows of these blocks; the bounds of time lead to their partitions. */
+export function areIn(keys: readonly BlockKey[]): SQL {
+  const times = keys.map(({ first_at_ms }) => first_at_ms)
+  return sql`first_at >= ${momentText(times.reduce((a, b) => Math.min(a, b), Infinity))}
+    and first_at <= ${momentText(times.reduce((a, b) => Math.max(a, b), -Infinity))}
+    and block_id = any(${bigintList(keys.map(({ block_id }) => block_id))})
+    and first_at = any(${textList(times.map(momentText))}::timestamptz[])`
 }
 
 /** Columns of the blocks in the database and of those in the archive. */

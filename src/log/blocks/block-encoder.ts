@@ -7,6 +7,7 @@ import { writeSums } from './block-sums.ts'
 import { ByteWriter } from './bytes.ts'
 import { writeBytes, writeDeltas, writePlanes } from './columns.ts'
 import { packed } from './compression.ts'
+import { countResults } from './count-results.ts'
 import { GroupEncoder } from './group-encoder.ts'
 import { deploymentHash, ReferenceFilter } from './hashes.ts'
 import { type KnownHead, KnownHeads } from './known-heads.ts'
@@ -31,6 +32,8 @@ export interface EncodedBlock extends BlockData {
   readonly sums: Buffer
   /** Null without references. */
   readonly referenceFilter: Buffer | null
+  /** See `countResults`. */
+  readonly counts: Buffer | null
 }
 
 /**
@@ -136,8 +139,9 @@ export class BlockEncoder {
     yield* this.write(columns, random)
     yield
     const deployments = new Set(this.groups.map(({ head }) => deploymentHash(head.deploymentId)))
+    const data = packed(columns.written(), random.written())
     return {
-      ...packed(columns.written(), random.written()),
+      ...data,
       firstAtMs: this.firstAtMs,
       lastAtMs: this.lastAtMs,
       idFromMs: this.ids.fromMs,
@@ -148,6 +152,7 @@ export class BlockEncoder {
       deployments: [...deployments].sort((a, b) => a - b),
       sums: writeSums(this.sums.minuteRollups()),
       referenceFilter: this.filter.bytes(),
+      counts: yield* countResults(data.checksum, this.groups),
     }
   }
 

@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.ts'
 import type { LostBlock } from '../archive/archived-blocks.ts'
+import type { CountsTaker } from './result-counts.ts'
 
 /**
  * Which blocks to read.
@@ -28,6 +29,12 @@ export interface BlockQuery {
   readonly isWhole?: boolean
   /** False leaves the sources out, which only proofs need: they are then empty. */
   readonly hasSources?: boolean
+  /** Who takes counts of blocks, and of which team: those blocks do not come. */
+  readonly counts?: {
+    readonly teamId: string
+    /** Asked for each part of the list; null takes none. */
+    readonly open: () => CountsTaker | null
+  }
   /**
    * Receives each block whose file in the archive is missing or too short; the reader goes on.
    * Absent: it fails with the AppError `unavailable`.

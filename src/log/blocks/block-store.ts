@@ -25,6 +25,7 @@ import {
   readBlock,
   unreadableRow,
 } from './block-rows.ts'
+import { takeCounts } from './counted-blocks.ts'
 import {
   areSourcesWhole,
   DamagedBlock,
@@ -55,10 +56,10 @@ const BLOCKS_LISTED_FEW = 64
  * they come. One statement lists both, and a block that has left since then is read there.
  */
 export class BlockReader {
-  private readonly db: Statements
+  readonly db: Statements
   private readonly archived: ArchivedBlocks
   private readonly files: ArchiveBytes
-  private readonly damaged: DamagedBlocks
+  readonly damaged: DamagedBlocks
   /** Blocks of single requests: who reads one often reads others of the same time. */
   private readonly cache = new LRUCache<string, StoredBlock>({ maxSize: CACHED_BYTES_MAX })
 
@@ -201,7 +202,7 @@ export class BlockReader {
           and first_at >= ${momentText(fromMs)} and first_at < ${momentText(lastMs + SPAN_MS.hour)}`,
         query,
       )
-      yield* this.read(listed, query)
+      yield* this.read(await takeCounts(this, listed, query), query)
       const beyondMs = isRising ? lastMs + SPAN_MS.hour : fromMs - SPAN_MS.hour
       const nextMs =
         listed.length > 0 ? beyondMs : await this.nextHour(query, isRising ? lastMs : fromMs)
@@ -267,12 +268,11 @@ export class BlockReader {
       ? sql`first_at >= ${momentText(hourMs + SPAN_MS.hour)}`
       : sql`first_at < ${momentText(hourMs)}`
     const nearest = (moment: SQL) => (isRising ? sql`min(${moment})` : sql`max(${moment})`)
+    const within = sql`${makeRangeCondition(query)} and ${beyond}`
     const [row] = await queryRows<{ next_ms: number | null }>(
       this.db,
-      sql`select ${epochMs(nearest(sql`next_at`))} as next_ms from ${matchEither(
-        sql`${nearest(sql`first_at`)} as next_at`,
-        sql`${makeRangeCondition(query)} and ${beyond}`,
-      )}`,
+      sql`select ${epochMs(nearest(sql`next_at`))} as next_ms
+        from ${matchEither(sql`${nearest(sql`first_at`)} as next_at`, within)}`,
     )
     return row?.next_ms == null ? null : spanStart('hour', row.next_ms)
   }
@@ -394,7 +394,7 @@ export class BlockReader {
   }
 }
 
-function filterFault({ block_id, first_at_ms, is_archived }: ListedBlock): DamagedBlock {
+function filterFault({ block_id: blockId, first_at_ms, is_archived }: ListedBlock): DamagedBlock {
   const table = is_archived ? 'score_archive_blocks' : 'score_blocks'
-  return damagedColumns({ blockId: block_id, firstAtMs: first_at_ms }, 'filter', table)
+  return damagedColumns({ blockId, firstAtMs: first_at_ms }, 'filter', table)
 }

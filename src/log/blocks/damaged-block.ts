@@ -9,9 +9,9 @@ import type { StoredBlock } from './stored-block.ts'
 
 /**
  * Parts of a block, each with a checksum of its own. `index` are the columns by which statements
- * choose a block, `filter` is the one with its references.
+ * choose a block, `filter` is the one with its references, `counts` is what reports sum up.
  */
-export const BLOCK_PARTS = ['data', 'sums', 'sources', 'index', 'filter'] as const
+export const BLOCK_PARTS = ['data', 'sums', 'sources', 'index', 'filter', 'counts'] as const
 export type BlockPart = (typeof BLOCK_PARTS)[number]
 
 /** A part of a block that can't be read, and where the block is. */
@@ -20,7 +20,7 @@ export interface Damage {
   readonly firstAtMs: number
   readonly part: BlockPart
   readonly reason: LostReason
-  /** The table with its index and its filter; absent for other parts. */
+  /** The table with its index, its filter and its counts; absent for other parts. */
   readonly table?: BlockTable
   /** The file of the archive that should hold it; absent for a block in the database. */
   readonly archivedIn?: string
@@ -90,13 +90,19 @@ export function damagedPart(
 /** The error of a row whose columns are not those that were written. */
 export function damagedColumns(
   { blockId, firstAtMs }: Pick<StoredBlock, 'blockId' | 'firstAtMs'>,
-  part: 'index' | 'filter',
+  part: 'index' | 'filter' | 'counts',
   table: BlockTable,
 ): DamagedBlock {
   return new DamagedBlock({ blockId, firstAtMs, part, reason: 'damaged', table })
 }
 
-const NOUNS = { sums: 'sums', sources: 'sources', index: 'index columns', filter: 'references' }
+const NOUNS = {
+  sums: 'sums',
+  sources: 'sources',
+  index: 'index columns',
+  filter: 'references',
+  counts: 'counts',
+}
 
 function formatText({ blockId, firstAtMs, part, reason, table, archivedIn }: Damage): string {
   const block = `block ${blockId} of ${new Date(firstAtMs).toISOString().slice(0, 10)}`

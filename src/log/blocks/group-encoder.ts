@@ -16,6 +16,12 @@ import {
 import type { KeyedRollup } from '../rollups/rollup-sums.ts'
 import { ByteWriter } from './bytes.ts'
 import { writeBytes, writeDeltas, writePlanes } from './columns.ts'
+import {
+  type CountableGroup,
+  type CountableResults,
+  HAS_REFERENCE,
+  IS_SERVED,
+} from './count-results.ts'
 import type { ReferenceFilter } from './hashes.ts'
 import type { KnownHead } from './known-heads.ts'
 import { ResultsColumn } from './results-column.ts'
@@ -34,7 +40,7 @@ interface ServedColumns {
 }
 
 /** Collects the rows of all requests with the same head, as columns. */
-export class GroupEncoder {
+export class GroupEncoder implements CountableGroup {
   readonly head: RecordHead
   readonly headBytes: Buffer
   /** The sums that its last record was added to. */
@@ -53,6 +59,17 @@ export class GroupEncoder {
     this.headBytes = bytes
     this.models = head.models.map((model) => new ModelEncoder(model, models.get(model.modelId)))
   }
+
+  get teamId(): string {
+    return this.head.teamId
+  }
+
+  get deploymentId(): string {
+    return this.head.deploymentId
+  }
+
+  /** See `CountableGroup`. */
+  readonly countable = () => this.models.map((model) => model.countable())
 
   /**
    * Adds the rows of a record.
@@ -73,9 +90,11 @@ export class GroupEncoder {
       at = this.addId(payload, at)
       const id = filter === null ? null : idText(payload, idAt, at)
       if (id !== null) filter?.add(this.head.teamId, id)
+      const hasReference = filter === null ? record.rowsAt > record.referenceAt + 1 : id !== null
       for (let position = 0; position < this.models.length; position++) {
         const start = at
-        at = this.models[position]?.add(record, start) ?? start
+        const mark = (position === servedBy ? IS_SERVED : 0) | (hasReference ? HAS_REFERENCE : 0)
+        at = this.models[position]?.add(record, start, mark) ?? start
         if (position !== servedBy) continue
         if (payload[start] === FAILED) throw new Error('the record lacks a result')
         served.scores.push(record.view.getFloat64(record.base + start + 1, true))
@@ -117,6 +136,8 @@ class ModelEncoder {
   private readonly record: RecordModel
   private readonly status = new ByteWriter()
   private readonly warnings: number[] = []
+  /** See `CountableResults`. */
+  private readonly marks = new ByteWriter()
   /** Row after row. */
   private readonly cells = new ByteWriter()
   private readonly results: ResultsColumn
@@ -129,7 +150,7 @@ class ModelEncoder {
   }
 
   /** @returns offset after the result */
-  add({ payload, view, base }: RecordScanner, at: number): number {
+  add({ payload, view, base }: RecordScanner, at: number, mark: number): number {
     const status = payload.readUInt8(at)
     if (status !== FAILED && status !== SCORED) {
       throw new Error('the record has a result of an unknown kind')
@@ -147,8 +168,28 @@ class ModelEncoder {
     )
     this.warnings.push(view.getUint16(base + at + WARNINGS_AT, true))
     this.cells.copy(payload, start, end)
+    this.marks.u8(mark)
     this.scored++
     return end
+  }
+
+  countable(): CountableResults {
+    const { modelId, features, bytesPerCell } = this.record
+    const bytes = this.cells.written()
+    const step = features * bytesPerCell
+    const readCells = (feature: number) => ({
+      bytes,
+      at: feature * bytesPerCell,
+      step,
+      bytesPerCell,
+    })
+    return {
+      modelId,
+      features,
+      marks: this.marks.written(),
+      scores: this.results.scores,
+      readCells,
+    }
   }
 
   *write(out: ByteWriter): Steps<void> {

@@ -33,7 +33,7 @@ interface Result {
  */
 export class ResultsColumn {
   private readonly model: CellModel | null
-  private readonly scores: number[] = []
+  readonly scores: number[] = []
   private readonly pds: number[] = []
   private readonly grades: number[] = []
 

@@ -66,7 +66,7 @@ export class ErasureStore extends DatabaseStore {
         tx,
         sql`update score_blocks set ${setFilter(encoded)},
             codec = ${CODECS.indexOf(encoded.codec)}, raw_bytes = ${encoded.rawBytes},
-            checksum = ${encoded.checksum}, data = ${encoded.data}
+            checksum = ${encoded.checksum}, data = ${encoded.data}, counts = ${encoded.counts}
           where ${key} and checksum = ${block.checksum} and ${IS_INDEX_SOUND.score_blocks}
           returning 1`,
       )

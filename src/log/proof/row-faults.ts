@@ -1,21 +1,30 @@
-import { TurnTaker } from '../../platform/turn-taker.ts'
+import { runInTurns, TurnTaker } from '../../platform/turn-taker.ts'
 import type { OpenBlock } from '../blocks/block-decoder.ts'
 import type { BlockIndex } from '../blocks/block-index.ts'
+import {
+  type CountableGroup,
+  countResults,
+  HAS_REFERENCE,
+  IS_SERVED,
+} from '../blocks/count-results.ts'
+import type { BlockGroup } from '../blocks/group-decoder.ts'
 import { deploymentHash, ReferenceFilter } from '../blocks/hashes.ts'
 import { timeOfRequestId } from '../blocks/request-id-column.ts'
+import { isCountedOf } from '../blocks/result-counts.ts'
 import type { StoredBlock } from '../blocks/stored-block.ts'
+import type { ModelsById } from '../record/model-source.ts'
+import { ID_NULL, SCORED } from '../record/record-v4.ts'
 
 /**
  * Returns what the columns of a row say of its records otherwise than the records: a reader that
  * trusts such a column overlooks them.
  *
- * @param index null where it can't be compared
  * @returns null for nothing
  */
 export async function findFault(
   stored: StoredBlock,
   block: OpenBlock,
-  index: BlockIndex | null,
+  { index, models }: ComparedColumns,
 ): Promise<string | null> {
   const { at, ids, applicants, deployments, filter } = await readRowFacts(block)
   const rules: [string, boolean][] = [
@@ -32,12 +41,62 @@ export async function findFault(
       index.deployments.every((hash) => deployments.has(hash))
     rules.push(['deployments', isListed])
     rules.push(['reference_filter', isEqual(index.referenceFilter, filter)])
+    rules.push(['counts', await areCountsRight(index.counts, stored, listCountable(block, models))])
   }
   const wrong = rules.flatMap(([column, isRight]) => (isRight ? [] : [column]))
   if (wrong.length === 0 && stored.damagedIndexIn !== undefined) {
     wrong.push('superseded_at', 'filter_sum', 'index_sum')
   }
   return wrong.length === 0 ? null : `its records say otherwise than ${wrong.join(', ')}`
+}
+
+interface ComparedColumns {
+  /** Null where it can't be compared. */
+  readonly index: BlockIndex | null
+  readonly models: ModelsById
+}
+
+async function areCountsRight(
+  counts: Buffer | null,
+  { checksum }: Pick<StoredBlock, 'checksum'>,
+  groups: readonly CountableGroup[],
+): Promise<boolean> {
+  try {
+    if (counts === null || !isCountedOf(counts, checksum)) return true
+  } catch {
+    return false
+  }
+  return isEqual(counts, await runInTurns(countResults(checksum, groups)))
+}
+
+function listCountable(block: OpenBlock, models: ModelsById): CountableGroup[] {
+  const markOf = (group: BlockGroup, row: number, position: number) => {
+    const request = group.requestOfRow[row] ?? 0
+    const hasReference = block.isBatch(request)
+      ? group.idKinds[row] !== ID_NULL
+      : block.reference(request) !== null
+    return (block.served(request) === position ? IS_SERVED : 0) | (hasReference ? HAS_REFERENCE : 0)
+  }
+  return block.groups.map((group, index) => ({
+    teamId: group.teamId,
+    deploymentId: group.deploymentId,
+    rows: group.rows,
+    countable: () =>
+      group.models.map(({ modelId, scored, cells }, position) => {
+        const isScored = (_: number, row: number) => scored[row] === SCORED
+        return {
+          modelId,
+          features: cells.length,
+          marks: scored.map((_, row) => markOf(group, row, position)).filter(isScored),
+          scores: block.results(index, position, models).scores.filter(isScored),
+          readCells: (feature: number) => {
+            const column = (cells[feature] ?? new Uint8Array()).filter(isScored)
+            const step = column.BYTES_PER_ELEMENT as 1 | 2
+            return { bytes: new Uint8Array(column.buffer), at: 0, step, bytesPerCell: step }
+          },
+        }
+      }),
+  }))
 }
 
 class Span {

@@ -79,11 +79,12 @@ async function recordsIn(
     }
     const { bySource, untraced } = await ownRecords(block, of, teamId)
     if (listed.length + untraced.length === 0) return roots
-    const fault = await findFault(stored, block, await index.findIndex(stored))
+    const known = await models.compiled(block.modelIds)
+    const columns = await index.findIndex(stored)
+    const fault = await findFault(stored, block, { index: columns, models: known })
     if (fault !== null) {
       findings.add('block_changed', listed[0] ?? null, `${where} was changed: ${fault}`)
     }
-    const known = await models.compiled(block.modelIds)
     for (const sequence of listed) {
       const requests = await leavesIn(block, bySource.get(sequence) ?? [], known)
       const ids = requests.map(({ requestId }) => requestId).sort()

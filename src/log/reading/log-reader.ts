@@ -32,6 +32,9 @@ interface LogReaderOptions {
 /** A report over a part of a day would be wrong without a sign. */
 const WHOLE = { isWhole: true } as const
 
+type OpenCounts = NonNullable<BlockQuery['counts']>['open']
+const NO_COUNTS: OpenCounts = () => null
+
 /**
  * Reads the score log: the blocks of the database and of the archive, and the records in the spool
  * of this process.
@@ -182,17 +185,35 @@ export class LogReader {
     }
   }
 
-  /** The results of the same requests as columns, which is faster. */
-  async *columns(query: ScanQuery): AsyncGenerator<readonly ScannedColumns[]> {
-    for await (const stored of this.storedIn(query, WHOLE)) {
+  /**
+   * The results of the same requests as columns, which is faster.
+   *
+   * @param open see `counts` of `BlockQuery`
+   */
+  async *columns(
+    query: ScanQuery,
+    open: OpenCounts = NO_COUNTS,
+  ): AsyncGenerator<readonly ScannedColumns[]> {
+    for await (const stored of this.storedIn(query, {
+      ...WHOLE,
+      counts: { teamId: query.teamId, open },
+    })) {
       const block = this.options.blocks.open(stored)
       yield columnsOfBlock(block, await this.listModels(block), query)
     }
   }
 
   /** The same by blocks in the order of time. */
-  async *columnsByTime(query: ScanQuery, order: TimeOrder): AsyncGenerator<TimedColumns> {
-    for await (const stored of this.storedIn(query, { ...WHOLE, order })) {
+  async *columnsByTime(
+    query: ScanQuery,
+    order: TimeOrder,
+    open: OpenCounts = NO_COUNTS,
+  ): AsyncGenerator<TimedColumns> {
+    for await (const stored of this.storedIn(query, {
+      ...WHOLE,
+      order,
+      counts: { teamId: query.teamId, open },
+    })) {
       const block = this.options.blocks.open(stored)
       const { firstAtMs, lastAtMs, blockId, rawBytes: bytes } = stored
       yield {
@@ -244,7 +265,7 @@ export class LogReader {
 
   private storedIn(
     { deploymentId, fromMs, toMs }: ScanQuery,
-    options: Partial<Pick<BlockQuery, 'isWhole' | 'order' | 'onLost'>> = {},
+    options: Partial<Pick<BlockQuery, 'isWhole' | 'order' | 'onLost' | 'counts'>> = {},
   ): AsyncIterable<StoredBlock> {
     return this.options.blocks.blocksIn({
       ...(deploymentId !== null && { deploymentId }),

@@ -140,6 +140,19 @@ describe.each(backends)('damaged index columns on $name', (backend) => {
     },
   )
 
+  // A report that is wrong looks like a right one.
+  test.each(TABLES)('damaged counts in %s are named, and taken out', async (table) => {
+    const { change, reader, damaged, mend } = await filled(table)
+    await change('counts', "'\\x0102'")
+    const counted = () =>
+      reader.columns({ ...SCAN, deploymentId: 'dep_1' }, () => () => true).next()
+    await expect(counted()).rejects.toThrow(
+      new RegExp(`the counts of block .* of 2026-10-05 in ${table} are damaged`),
+    )
+    expect(damaged.counts()).toMatchObject({ counts: 1, index: 0 })
+    await mend()
+  })
+
   // Its time is the key by which other tables know a block: nothing here can set it right.
   test('a block in a wrong place stays named', async () => {
     const { change, upkeep, damaged } = await filled('score_blocks')

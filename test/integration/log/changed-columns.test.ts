@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBlock } from '../../../src/log/blocks/block-decoder.ts'
 import { BlockIndexReader } from '../../../src/log/blocks/block-index.ts'
 import { BlockReader } from '../../../src/log/blocks/block-store.ts'
+import { readCounted, writeCounted, writeEntry } from '../../../src/log/blocks/result-counts.ts'
 import type { StoredBlock } from '../../../src/log/blocks/stored-block.ts'
 import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
+import { ScoreLogStore } from '../../../src/log/drain/store.ts'
 import { readSources } from '../../../src/log/proof/block-sources.ts'
 import {
   formatFactsOrigin,
@@ -27,7 +29,7 @@ import {
   store,
 } from '../../support/archive/archived-log.ts'
 import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { databaseForTest, openTestDatabase } from '../../support/start/seeded-database.ts'
 
 const TEAM = 'team_1'
 const MODELS = new Map([['mod_1', CARD.model]])
@@ -74,7 +76,7 @@ interface Column {
 describe.each(backends)('on $name', (backend) => {
   let database: TestDatabase
   let handle: DatabaseHandle
-  let kept: { readonly checkpoint: TreeState; readonly facts: TreeState }
+  let kept: { readonly checkpoint: TreeState | null; readonly facts: TreeState | null }
 
   beforeAll(async () => {
     database = await backend.create()
@@ -97,7 +99,7 @@ describe.each(backends)('on $name', (backend) => {
     await database.drop()
   })
 
-  const findings = async (db: Database): Promise<readonly VerifyFinding[]> =>
+  const findings = async (db: Database, known = kept): Promise<readonly VerifyFinding[]> =>
     (
       await verifyLog({
         blocks: new BlockReader(db),
@@ -106,7 +108,7 @@ describe.each(backends)('on $name', (backend) => {
         trees: new TreeStore(db),
         teamId: TEAM,
         keptFromMs: 0,
-        ...kept,
+        ...known,
       })
     ).findings
 
@@ -254,5 +256,40 @@ describe.each(backends)('on $name', (backend) => {
         expect(places).not.toBe(placed)
       }
     }
+  })
+
+  // A report from other counts than those of the records would look like a right one.
+  test('counts of a block that its records do not give are found', async () => {
+    const { db } = await databaseForTest(backend)
+    const own = { db } as DatabaseHandle
+    await insertModel(own)
+    await makeDay(own, DAY)
+    const records = Array.from({ length: 70 }, (_, n) => logged(n))
+    await new ScoreLogStore(db, { compiled: async () => MODELS }).append(records)
+    const nothingKept = { checkpoint: null, facts: null }
+    const found = async () =>
+      (await findings(db, nothingKept)).map(({ message }) => message).join('\n')
+    expect(await found()).toBe('')
+    const [row] = await queryRows<{ counts: string; checksum: number }>(
+      db,
+      sql`select encode(counts, 'hex') as counts, checksum::float8 as checksum from score_blocks`,
+    )
+    const counts = Buffer.from(row?.counts ?? '', 'hex')
+    const counted =
+      readCounted(counts, row?.checksum ?? 0, { teamId: TEAM, deploymentId: 'dep_1' }) ?? []
+    const others = counted.map((results) => ({ ...results, n: results.n + 1 }))
+    const forged = writeCounted(row?.checksum ?? 0, [[`${TEAM} dep_1`, writeEntry(others)]])
+    const flips = [0, 3, 9, counts.length - 1].map((byte) => {
+      const changed = Buffer.from(counts)
+      changed[byte] = (changed[byte] ?? 0) ^ 1
+      return changed
+    })
+    for (const bytes of [forged, ...flips, Buffer.alloc(0)]) {
+      await db.execute(sql`update score_blocks set counts = ${bytes}`)
+      expect(await found()).toContain('otherwise than counts')
+    }
+    // Who reads such a block counts its records.
+    await db.execute(sql`update score_blocks set counts = null`)
+    expect(await found()).toBe('')
   })
 })

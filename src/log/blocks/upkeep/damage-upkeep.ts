@@ -1,11 +1,10 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import { type Database, queryRows } from '../../../platform/db/client.ts'
 import { isDataCorrupt } from '../../../platform/db/errors.ts'
-import { bigintList, textList } from '../../../platform/db/lists.ts'
-import { momentText } from '../../../platform/db/moments.ts'
 import { runInTurns, TurnTaker } from '../../../platform/turn-taker.ts'
 import type { BlockSources } from '../../proof/block-sources.ts'
 import type { ModelSource } from '../../record/model-source.ts'
+import { areIn, type BlockKey } from '../block-conditions.ts'
 import type { OpenBlock } from '../block-decoder.ts'
 import { BlockEncoder } from '../block-encoder.ts'
 import { BLOCK_COLUMNS, type BlockRow, readBlock } from '../block-rows.ts'
@@ -13,11 +12,6 @@ import { readSums } from '../block-sums.ts'
 import { DamagedBlock, damagedPart, openSources, openStoredBlock } from '../damaged-block.ts'
 import type { DamagedBlocks } from '../damaged-blocks.ts'
 import type { StoredBlock } from '../stored-block.ts'
-
-export interface BlockKey {
-  readonly block_id: string
-  readonly first_at_ms: number
-}
 
 /** A block whose sums are not in the rollups yet. */
 export type WaitingBlock = BlockKey & { readonly sums: Uint8Array }
@@ -151,13 +145,4 @@ export class DamageUpkeep {
     )
     return rows.map(readBlock)
   }
-}
-
-/** The rows of these blocks; the bounds of time lead to their partitions. */
-export function areIn(keys: readonly BlockKey[]): SQL {
-  const times = keys.map(({ first_at_ms }) => first_at_ms)
-  return sql`first_at >= ${momentText(times.reduce((a, b) => Math.min(a, b), Infinity))}
-    and first_at <= ${momentText(times.reduce((a, b) => Math.max(a, b), -Infinity))}
-    and block_id = any(${bigintList(keys.map(({ block_id }) => block_id))})
-    and first_at = any(${textList(times.map(momentText))}::timestamptz[])`
 }

@@ -3,13 +3,13 @@ import { type Database, queryRows, type Transaction } from '../../../platform/db
 import { epochMs, momentText } from '../../../platform/db/moments.ts'
 import { Periodic } from '../../../platform/periodic.ts'
 import { readRowFacts } from '../../proof/row-faults.ts'
+import type { BlockKey } from '../block-conditions.ts'
 import { openBlock } from '../block-decoder.ts'
 import type { BlockReader } from '../block-store.ts'
 import { type Damage, damagedColumns, damagedPart } from '../damaged-block.ts'
 import type { DamagedBlocks } from '../damaged-blocks.ts'
 import { type BlockTable, IS_INDEX_SOUND, indexSum, setFilter } from '../index-sums.ts'
 import type { StoredBlock } from '../stored-block.ts'
-import type { BlockKey } from './damage-upkeep.ts'
 
 interface IndexUpkeepOptions {
   readonly db: Database
@@ -26,8 +26,9 @@ const FOUND_MAX = 1_000
 const TABLES: readonly BlockTable[] = ['score_blocks', 'score_archive_blocks']
 
 /**
- * Makes damaged columns by which statements choose blocks anew, from the records of the blocks. No
- * reader waits for it to notice damage: see `makeCondition`.
+ * Makes damaged columns by which statements choose blocks anew, from the records of the blocks, and
+ * takes damaged counts out: reports read the block then. No reader waits for it to notice damage:
+ * see `makeCondition`.
  */
 export class IndexUpkeep {
   private readonly options: IndexUpkeepOptions
@@ -69,14 +70,14 @@ export class IndexUpkeep {
     const { blocks, damaged, onMended } = this.options
     const stored = await blocks.blockAt(damage)
     // A block that has gone is merged, archived or beyond the retention.
-    if (stored === null || (await this.write(stored))) {
+    if (stored === null || (await this.write(stored, damage))) {
       damaged.forget(damage)
       onMended(damage)
     }
   }
 
   /** @returns false if the block is damaged, too, is in a wrong place, or was changed meanwhile */
-  private async write(stored: StoredBlock): Promise<boolean> {
+  private async write(stored: StoredBlock, { part }: Damage): Promise<boolean> {
     const { db, damaged } = this.options
     let facts: Awaited<ReturnType<typeof readRowFacts>>
     try {
@@ -101,7 +102,8 @@ export class IndexUpkeep {
             id_to = ${momentText(Math.ceil(ids.last))}, records = ${records},
             applicants = ${applicants},
             deployments = ${`{${[...deployments].sort((a, b) => a - b)}}`}::integer[],
-            ${setFilter({ referenceFilter: filter })}
+            ${setFilter({ referenceFilter: filter })}, 
+            counts = ${part === 'counts' ? null : sql`counts`}
           where ${key} returning 1`,
       )
       if (changed.length === 0) return false
