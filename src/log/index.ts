@@ -17,6 +17,7 @@ export type { Damage } from './blocks/damaged-block.ts'
 export type { DamagedBlocks } from './blocks/damaged-blocks.ts'
 export { type DrainedBlock, encodeByHour } from './blocks/encode-blocks.ts'
 export { deploymentHash } from './blocks/hashes.ts'
+export type { CountedResults, FlatCounts } from './blocks/result-counts.ts'
 export type { StoredBlock } from './blocks/stored-block.ts'
 export type { Drain } from './drain/drain.ts'
 export type { SetAside } from './drain/set-aside.ts'
@@ -33,6 +34,7 @@ export type { ProofService } from './proof/service.ts'
 export type { VerifyReport } from './proof/verify.ts'
 export {
   type ApplicantReader,
+  type CountsReader,
   type Failures,
   formatGroupName,
   type PartReader,

@@ -1,3 +1,4 @@
+import type { CountedBlock } from '../blocks/result-counts.ts'
 import type { ScannedColumns } from './columns.ts'
 
 /** The work of a reader on a part of the applicants, by their index in it. */
@@ -30,7 +31,16 @@ export interface ApplicantReader {
   /** Most memory that it keeps; absent: less than a mebibyte. */
   readonly memoryMiB?: number
   readonly makeReader: ReaderOf
+  /** Absent: it needs the applicants themselves. */
+  readonly takeCounts?: CountsReader
 }
+
+/**
+ * Returns what adds the counts of a block to a report; null if it needs the block's applicants.
+ *
+ * @param isDeduped whether a reference counts once
+ */
+export type CountsReader = (block: CountedBlock, isDeduped: boolean) => (() => void) | null
 
 /** The failures of readers; those that are absent have read everything. */
 export type Failures = Map<ApplicantReader, unknown>
@@ -70,6 +80,24 @@ export class ReaderGroup {
     return { takes, add: (rows) => this.addTo(readings, rows) }
   }
 
+  /** True if all its readers can do with counts. */
+  get takesCounts(): boolean {
+    return [...this.readers].every(({ takeCounts }) => takeCounts !== undefined)
+  }
+
+  /** Returns what adds the counts of a block to all its readers; null if one needs the block. */
+  takeCounts(block: CountedBlock, isDeduped: boolean): (() => void) | null {
+    const additions: (() => void)[] = []
+    for (const reader of this.readers) {
+      const add = reader.takeCounts?.(block, isDeduped) ?? null
+      if (add === null) return null
+      additions.push(() => this.attempt(reader, add))
+    }
+    return () => {
+      for (const add of additions) add()
+    }
+  }
+
   /** Ends all its readers. */
   failAll(error: unknown): void {
     for (const reader of this.readers) this.fail(reader, error)
@@ -80,12 +108,15 @@ export class ReaderGroup {
     rows: Int32Array,
   ): void {
     for (const [reader, part] of readings) {
-      if (!this.readers.has(reader)) continue
-      try {
-        part.add(rows)
-      } catch (error) {
-        this.fail(reader, error)
-      }
+      if (this.readers.has(reader)) this.attempt(reader, () => part.add(rows))
+    }
+  }
+
+  private attempt(reader: ApplicantReader, work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.fail(reader, error)
     }
   }
 

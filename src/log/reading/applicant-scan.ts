@@ -1,4 +1,5 @@
 import { TurnTaker } from '../../platform/turn-taker.ts'
+import type { CountsTaker } from '../blocks/result-counts.ts'
 import {
   type ApplicantReader,
   type Failures,
@@ -72,27 +73,43 @@ export async function scanTogether(
   makeReaders: () => readonly ApplicantReader[],
 ): Promise<Failures> {
   const failures: Failures = new Map()
-  const open = () => listGroups(makeReaders(), failures)
+  let groups: ReaderGroup[] | null = null
+  const open = () => {
+    groups ??= listGroups(makeReaders(), failures)
+    return groups
+  }
   if (scan.dedupe === 'none') await scanEverybody(scan, open)
   else await scanByTime(scan, scan.dedupe === 'last' ? 'newest' : 'oldest', open)
+  open()
   return failures
 }
 
-async function scanEverybody(
-  { log, query, signal }: SharedScan,
-  open: () => ReaderGroup[],
-): Promise<void> {
+/** Lets readers take the counts of a block where all of them can do without its applicants. */
+function takingCounts({ dedupe, signal }: SharedScan, open: () => readonly ReaderGroup[]) {
+  const take: CountsTaker = (block) => {
+    signal?.throwIfAborted()
+    const additions = open().map((group) => group.takeCounts(block, dedupe !== 'none'))
+    if (additions.includes(null)) return false
+    for (const add of additions) add?.()
+    return true
+  }
+  return () => {
+    const groups = open().filter(({ isEmpty }) => !isEmpty)
+    return groups.length > 0 && groups.every(({ takesCounts }) => takesCounts) ? take : null
+  }
+}
+
+async function scanEverybody(scan: SharedScan, open: () => ReaderGroup[]): Promise<void> {
+  const { log, query, signal } = scan
   const turns = new TurnTaker()
-  let groups: ReaderGroup[] | null = null
-  for await (const portion of log.columns(query)) {
-    groups ??= open()
+  for await (const portion of log.columns(query, takingCounts(scan, open))) {
+    const groups = open()
     for (const columns of portion) {
       signal?.throwIfAborted()
       for (const group of groups) await addAll(columns, group, turns)
     }
     if (groups.every(({ isEmpty }) => isEmpty)) return
   }
-  if (groups === null) open()
 }
 
 /** Hands over all applicants of a part that take part. */
@@ -118,10 +135,11 @@ async function addAll(
 }
 
 async function scanByTime(
-  { log, query, referencesMax = REFERENCES_MAX, signal }: SharedScan,
+  scan: SharedScan,
   order: TimeOrder,
   open: () => ReaderGroup[],
 ): Promise<void> {
+  const { log, query, referencesMax = REFERENCES_MAX, signal } = scan
   let groups: ReaderGroup[] | null = null
   let counts: ScoringsByTime[] = []
   let hourMs = Number.NaN
@@ -132,7 +150,7 @@ async function scanByTime(
     for (const count of counts) await count.settle(edgeMs)
     waitingBytes = 0
   }
-  for await (const block of log.columnsByTime(query, order)) {
+  for await (const block of log.columnsByTime(query, order, takingCounts(scan, open))) {
     signal?.throwIfAborted()
     if (groups === null) {
       groups = open()
@@ -154,5 +172,4 @@ async function scanByTime(
     }
   }
   await settle(null)
-  if (groups === null) open()
 }

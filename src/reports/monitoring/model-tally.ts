@@ -1,5 +1,11 @@
 import { AppError } from '../../errors.ts'
-import type { PartReader, ScannedColumns } from '../../log/index.ts'
+import type {
+  CountedResults,
+  CountsReader,
+  FlatCounts,
+  PartReader,
+  ScannedColumns,
+} from '../../log/index.ts'
 import { ExactSum } from '../../platform/exact-sum.ts'
 import type { ScoreBand } from './baseline.ts'
 import type { FeatureLayout } from './cell-layout.ts'
@@ -31,6 +37,11 @@ export class ModelTally {
     for (let index = 0; index < rows.length; index++) {
       this.scores.add(scores[rows[index] ?? 0] ?? 0)
     }
+  }
+
+  addSum({ n, scoreSum }: CountedResults): void {
+    this.n += n
+    for (const term of scoreSum) this.scores.add(term)
   }
 }
 
@@ -129,6 +140,36 @@ export class ModelTallies {
     }
   }
 
+  /** See `ApplicantReader`. Counts can't say which of a reference's scorings counts. */
+  readonly takeCounts: CountsReader = ({ firstAtMs, results }, isDeduped) => {
+    const { modelId, population, findStart } = this.options
+    const own = results.filter(
+      (counted) => counted.modelId === modelId && (population === 'all' || counted.isServed),
+    )
+    const isEnough = ({ hasReferences, scores }: CountedResults) =>
+      !(isDeduped && hasReferences) && (scores !== null || this.edges.length === 0)
+    if (!own.every(isEnough)) return null
+    return () => {
+      for (const counted of own) this.addCounted(this.tallyAt(findStart?.(firstAtMs) ?? 0), counted)
+    }
+  }
+
+  private addCounted(tally: ModelTally, counted: CountedResults): void {
+    tally.addSum(counted)
+    eachCount(counted.scores ?? [], (score, count) => {
+      const band = this.findBand(score)
+      if (band < tally.bands.length) tally.bands[band] = (tally.bands[band] ?? 0) + count
+    })
+    for (const [feature, layout] of this.options.layouts.entries()) {
+      const counts = this.readCounts(tally, feature)
+      eachCount(counted.cells[feature] ?? [], (cell, count) => {
+        const place = layout.placeOf[cell] ?? -1
+        if (place < 0) throw new Error('the log has a cell that its model lacks')
+        counts[place] = (counts[place] ?? 0) + count
+      })
+    }
+  }
+
   /** Counts applicants of one period, one column after the other. */
   private count(tally: ModelTally, rows: Int32Array, { scores, cells }: CountedColumns): void {
     tally.addScores(scores, rows)
@@ -208,6 +249,10 @@ function countCells(
     if (place < 0) throw new Error('the log has a cell that its model lacks')
     counts[place] = (counts[place] ?? 0) + 1
   }
+}
+
+function eachCount(counts: FlatCounts, visit: (value: number, count: number) => void): void {
+  for (let at = 0; at < counts.length; at += 2) visit(counts[at] ?? 0, counts[at + 1] ?? 0)
 }
 
 /** Hands over rows of the same period together. A block has one hour, and mostly one period. */

@@ -86,7 +86,7 @@ interface Subject {
   readonly input: StabilityInput
 }
 
-/** Answers whether a card still fits its applicants. Every answer is a scan of the log. */
+/** Answers whether a card still fits its applicants, from a scan of the log: see `takeCounts`. */
 export class MonitoringService {
   private readonly monitored: Monitored
   private readonly scans: QueuedScans
@@ -302,9 +302,9 @@ export class MonitoringService {
       bands: baseline?.bands ?? [],
       ...(findStart && { findStart }),
     })
-    const { takers, memoryMiB, makeReader } = tallies
+    const { takers, memoryMiB, makeReader, takeCounts } = tallies
     const periods = interval && findStart && { name: interval, of: findStart }
-    const reader = { takers, memoryMiB, makeReader, ...(periods && { periods }) }
+    const reader = { takers, memoryMiB, makeReader, takeCounts, ...(periods && { periods }) }
     await this.scan(caller, slug, { range, dedupe }, reader)
     return tallies
   }
