@@ -136,6 +136,7 @@ function readReports({ slug, challengerId }: Deployed): Readonly<Record<string, 
   const swap = `${path}/swap-set?challenger_id=${challengerId}&cutoff=${CUTOFF}`
   return {
     'stability of 20 features': `${path}/stability`,
+    'stability, each scoring counts': `${path}/stability?dedupe=none`,
     'stability by day': `${path}/stability/series?interval=day`,
     'cut-offs': `${path}/cutoffs?${SLIDER.join('&')}`,
     'swap set, same cut-off': `${swap}&rule=same_cutoff`,
