@@ -1,3 +1,5 @@
+import { type DamagedBlock, damagedColumns } from './damaged-block.ts'
+
 /** A block of an hour, before its data are read. */
 export interface ListedBlock {
   readonly block_id: string
@@ -36,4 +38,14 @@ export function* listPortions(listed: readonly ListedBlock[]): Generator<ListedB
     }
   }
   if (portion.length > 0) yield portion
+}
+
+/** The error of a block whose filter is not the one that was written. */
+export function filterFault({
+  block_id: blockId,
+  first_at_ms,
+  is_archived,
+}: ListedBlock): DamagedBlock {
+  const table = is_archived ? 'score_archive_blocks' : 'score_blocks'
+  return damagedColumns({ blockId, firstAtMs: first_at_ms }, 'filter', table)
 }

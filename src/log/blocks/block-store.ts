@@ -16,7 +16,7 @@ import {
 } from './block-conditions.ts'
 import { nameDay, readDayStarts } from './block-days.ts'
 import type { OpenBlock } from './block-decoder.ts'
-import { type ListedBlock, listPortions } from './block-portions.ts'
+import { filterFault, type ListedBlock, listPortions } from './block-portions.ts'
 import { type BlockQuery, leftTheLog, rewritten } from './block-reader.ts'
 import {
   BLOCK_COLUMNS,
@@ -26,13 +26,7 @@ import {
   unreadableRow,
 } from './block-rows.ts'
 import { takeCounts } from './counted-blocks.ts'
-import {
-  areSourcesWhole,
-  DamagedBlock,
-  damagedColumns,
-  openSources,
-  openStoredBlock,
-} from './damaged-block.ts'
+import { areSourcesWhole, DamagedBlock, openSources, openStoredBlock } from './damaged-block.ts'
 import { DamagedBlocks } from './damaged-blocks.ts'
 import { referencesIn } from './hashes.ts'
 import { IS_CURRENT, IS_FILTER_SOUND, IS_INDEX_SOUND } from './index-sums.ts'
@@ -181,22 +175,27 @@ export class BlockReader {
   async *blocksIn(query: BlockQuery): AsyncIterable<StoredBlock> {
     const isShort = query.toMs - query.fromMs <= WINDOW_DAYS_MAX * SPAN_MS.day
     const range = isShort ? query : await this.findExtent(query)
+    // The hours of the next list.
+    const pace = { hours: 1 }
     for (const window of splitIntoWindows(range, query.order)) {
-      yield* this.blocksWithin({ ...query, ...window })
+      yield* this.blocksWithin({ ...query, ...window }, pace)
     }
   }
 
-  private async *blocksWithin(query: BlockQuery): AsyncIterable<StoredBlock> {
+  private async *blocksWithin(
+    query: BlockQuery,
+    pace: { hours: number },
+  ): AsyncIterable<StoredBlock> {
     const bounds = await this.findBounds(query)
     if (bounds === null) return
     const { firstHourMs, lastHourMs } = bounds
     const isRising = query.order === 'oldest'
     let hourMs = isRising ? firstHourMs : lastHourMs
-    let hours = 1
     while (hourMs >= firstHourMs && hourMs <= lastHourMs) {
-      const furtherMs = (hours - 1) * SPAN_MS.hour
-      const fromMs = isRising ? hourMs : hourMs - furtherMs
-      const lastMs = isRising ? hourMs + furtherMs : hourMs
+      const furtherMs = (pace.hours - 1) * SPAN_MS.hour
+      const [fromMs, lastMs] = isRising
+        ? [hourMs, hourMs + furtherMs]
+        : [hourMs - furtherMs, hourMs]
       const listed = await this.list(
         (isIndexSound) => sql`${makeCondition(query, isIndexSound)}
           and first_at >= ${momentText(fromMs)} and first_at < ${momentText(lastMs + SPAN_MS.hour)}`,
@@ -209,7 +208,8 @@ export class BlockReader {
       if (nextMs === null) return
       hourMs = nextMs
       // Merged hours have few blocks: to list each of a month's hours costs more than to read them.
-      hours = listed.length < BLOCKS_LISTED_FEW ? Math.min(2 * hours, HOURS_LISTED_MAX) : 1
+      const isFew = listed.length < BLOCKS_LISTED_FEW
+      pace.hours = isFew ? Math.min(2 * pace.hours, HOURS_LISTED_MAX) : 1
     }
   }
 
@@ -392,9 +392,4 @@ export class BlockReader {
     )
     return row?.kept ?? false
   }
-}
-
-function filterFault({ block_id: blockId, first_at_ms, is_archived }: ListedBlock): DamagedBlock {
-  const table = is_archived ? 'score_archive_blocks' : 'score_blocks'
-  return damagedColumns({ blockId, firstAtMs: first_at_ms }, 'filter', table)
 }
