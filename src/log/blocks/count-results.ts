@@ -39,7 +39,10 @@ export interface CountableGroup extends Owner {
   readonly countable: () => readonly CountableResults[]
 }
 
-/** Of fewer applicants in a block, counts take about as much room as the results. */
+/**
+ * Of fewer applicants in a block, counts take about as much room as the results. Whoever changes
+ * one of these bounds changes what `log verify` expects of present blocks: see `COUNTS_FORM`.
+ */
 const APPLICANTS_MIN = 64
 /** Bytes of the counts of a deployment for each cell of its results, at most, without scores. */
 const BYTES_A_CELL = 1 / 4
@@ -49,7 +52,7 @@ const BYTES_MAX = 64 * 1024
 const SCORES_MAX = 1_024
 /** A deployment with larger scores is left out: their sum would need other bytes. */
 const SCORE_MAX = 2 ** 64
-const FEATURES_A_STEP = 64
+const CELLS_A_STEP = 32_768
 
 /**
  * Counts the results of a block by deployment, model, cell and score, so that a report over many
@@ -74,6 +77,7 @@ export function* countResults(
   for (const [owner, own] of byOwner) {
     if (own.reduce((sum, { rows }) => sum + rows, 0) < APPLICANTS_MIN) continue
     const entry = yield* countDeployment(own)
+    yield
     if (entry === null || bytes + entry.length > BYTES_MAX) continue
     bytes += entry.length
     entries.push([owner, entry])
@@ -121,12 +125,17 @@ function* addResults(
     const mark = marks[row] ?? 0
     sides[mark & IS_SERVED]?.add(scores[row] ?? 0, (mark & HAS_REFERENCE) !== 0)
   }
+  yield
+  let cells = 0
   for (let feature = 0; feature < features; feature++) {
     counter.count(readCells(feature), marks)
     for (const [side, tally] of sides.entries()) {
       if (tally.n > 0) tally.cells[feature] = counter.take(side, tally.cells[feature] ?? [])
     }
-    if (feature % FEATURES_A_STEP === FEATURES_A_STEP - 1) yield
+    cells += marks.length
+    if (cells < CELLS_A_STEP) continue
+    cells = 0
+    yield
   }
 }
 

@@ -1,16 +1,17 @@
 import { sql } from 'drizzle-orm'
 import { queryRows, type Statements } from '../../platform/db/client.ts'
+import { isDataCorrupt } from '../../platform/db/errors.ts'
 import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { areIn } from './block-conditions.ts'
 import type { ListedBlock } from './block-portions.ts'
 import type { BlockQuery } from './block-reader.ts'
-import { damagedColumns } from './damaged-block.ts'
+import { type DamagedBlock, damagedColumns } from './damaged-block.ts'
 import type { DamagedBlocks } from './damaged-blocks.ts'
 import { type BlockTable, IS_INDEX_SOUND } from './index-sums.ts'
 import { type CountedResults, type Owner, readCounted } from './result-counts.ts'
 
-/** Blocks of one statement: their counts have 4 MiB at most. */
+/** Blocks of one statement: their counts have about 64 KiB each at most. */
 const PORTION_BLOCKS = 64
 
 /**
@@ -32,7 +33,7 @@ export async function takeCounts(
   const turns = new TurnTaker()
   const whole = listed.filter(({ first_at_ms }) => first_at_ms >= fromMs)
   for (let at = 0; at < whole.length; at += PORTION_BLOCKS) {
-    for (const row of await readRows(db, whole.slice(at, at + PORTION_BLOCKS), toMs)) {
+    for (const row of await readRows({ db, damaged }, whole.slice(at, at + PORTION_BLOCKS), toMs)) {
       const results = readResults(row, owner, damaged)
       if (results === null || !take({ firstAtMs: row.first_at_ms, results })) continue
       taken.add(row.block_id)
@@ -64,14 +65,41 @@ function readResults(
   try {
     return readCounted(Buffer.from(row.counts, 'base64'), row.checksum, owner)
   } catch {
-    const place = { blockId: row.block_id, firstAtMs: row.first_at_ms }
-    const error = damagedColumns(place, 'counts', row.from_table)
-    damaged.note(error)
-    throw error
+    throw damagedCounts(row, row.from_table, damaged)
   }
 }
 
-function readRows(
+function damagedCounts(
+  { block_id: blockId, first_at_ms: firstAtMs }: Pick<ListedBlock, 'block_id' | 'first_at_ms'>,
+  table: BlockTable,
+  damaged: DamagedBlocks,
+): DamagedBlock {
+  const error = damagedColumns({ blockId, firstAtMs }, 'counts', table)
+  damaged.note(error)
+  return error
+}
+
+async function readRows(
+  { db, damaged }: CountsSource,
+  blocks: readonly ListedBlock[],
+  toMs: number,
+): Promise<CountsRow[]> {
+  try {
+    return await queryCounts(db, blocks, toMs)
+  } catch (error) {
+    if (!isDataCorrupt(error)) throw error
+    const [only, ...others] = blocks
+    if (only !== undefined && others.length === 0) {
+      const table = only.is_archived ? 'score_archive_blocks' : 'score_blocks'
+      throw damagedCounts(only, table, damaged)
+    }
+    const rows: CountsRow[] = []
+    for (const block of blocks) rows.push(...(await readRows({ db, damaged }, [block], toMs)))
+    return rows
+  }
+}
+
+function queryCounts(
   db: Statements,
   blocks: readonly ListedBlock[],
   toMs: number,

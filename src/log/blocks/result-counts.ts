@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { ByteReader, ByteWriter, checkedBytes } from './bytes.ts'
 
-/** Version of the bytes. */
+/** Version of the bytes, and of what is counted: `log verify` counts anew, and compares. */
 const COUNTS_FORM = 1
 const HEAD_BYTES = 5
 const SERVED = 1

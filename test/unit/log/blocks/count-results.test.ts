@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { BlockEncoder } from '../../../../src/log/blocks/block-encoder.ts'
+import { countResults } from '../../../../src/log/blocks/count-results.ts'
 import { readCounted } from '../../../../src/log/blocks/result-counts.ts'
 import { type PayloadOrder, recordPayload } from '../../../support/score-log/record-payloads.ts'
 
@@ -124,6 +125,25 @@ test('the counts of a block take about 64 KiB at most', () => {
   const { counts } = encoded(applicants)
   expect(counts?.length).toBeLessThan(68_000)
   expect(counts?.length).toBeGreaterThan(60_000)
+})
+
+// A merge counts on the thread that scores.
+test('a block of many deployments is counted in at least one step for each', () => {
+  const zeros = new Uint8Array(64)
+  const results = {
+    modelId: 'mod_1',
+    features: 1,
+    marks: zeros,
+    scores: [...zeros],
+    readCells: () => ({ bytes: zeros, at: 0, step: 1, bytesPerCell: 1 as const }),
+  }
+  const groups = Array.from({ length: 150 }, (_, n) => ({
+    teamId: 'team_1',
+    deploymentId: `dep_${n}`,
+    rows: 64,
+    countable: () => [results],
+  }))
+  expect([...countResults(0, groups)].length).toBeGreaterThanOrEqual(150)
 })
 
 const OWNER = { teamId: 'team_1', deploymentId: 'dep_1' }
