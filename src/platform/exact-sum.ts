@@ -9,7 +9,7 @@ const LARGE_UNIT = 2 ** 100
 export class ExactSum {
   private sum = 0
   private rest = 0
-  /** What `sum` and `rest` have no bits for, which is rare. */
+  /** Terms that `sum` and `rest` have no bits for, which is rare. */
   private parts: number[] | null = null
   /** The sum of the values from `LARGE_MIN` on, in units of `LARGE_UNIT`. */
   private large: number[] | null = null

@@ -29,7 +29,7 @@ export interface BlockQuery {
   readonly isWhole?: boolean
   /** False leaves the sources out, which only proofs need: they are then empty. */
   readonly hasSources?: boolean
-  /** Who takes counts of blocks, and of which team: those blocks do not come. */
+  /** A taker of counts, and the team whose they are: blocks whose counts it takes do not come. */
   readonly counts?: {
     readonly teamId: string
     /** Asked for each part of the list; null takes none. */

@@ -20,7 +20,7 @@ export interface CountableResults {
   readonly readCells: (feature: number) => CellBytes
 }
 
-/** Where the cells of a feature are: the first one, and how far the next is. */
+/** Place of the cells of a feature: the first one, and the bytes from each to the next. */
 export interface CellBytes {
   readonly bytes: Uint8Array
   readonly at: number

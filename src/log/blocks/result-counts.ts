@@ -47,7 +47,7 @@ export function formatOwner({ teamId, deploymentId }: Owner): string {
   return `${teamId} ${deploymentId}`
 }
 
-/** What was counted of a deployment in a block. */
+/** The counts of a deployment in a block. */
 export interface CountedBlock {
   /** Start of its first millisecond; all its requests are of one hour of UTC. */
   readonly firstAtMs: number
@@ -114,7 +114,7 @@ export function writeEntry(counted: readonly CountedResults[]): Buffer {
 /**
  * Reads what was counted of a deployment in a block with this checksum.
  *
- * @returns null if that was not counted: see `isCountedOf`
+ * @returns null if that was not counted: see `matchesBlock`
  * @throws RangeError if the bytes are damaged
  */
 export function readCounted(
@@ -122,8 +122,9 @@ export function readCounted(
   checksum: number,
   owner: Owner,
 ): CountedResults[] | null {
-  if (!isCountedOf(bytes, checksum)) return null
-  const from = new ByteReader(checkedBytes(bytes), HEAD_BYTES)
+  const sound = checkedBytes(bytes)
+  if (!matchesHead(sound, checksum)) return null
+  const from = new ByteReader(sound, HEAD_BYTES)
   for (let rest = from.varint(); rest > 0; rest--) {
     const isIt = from.block().toString() === formatOwner(owner)
     const entry = from.block()
@@ -138,8 +139,12 @@ export function readCounted(
  *
  * @throws RangeError if the bytes are damaged
  */
-export function isCountedOf(bytes: Buffer, checksum: number): boolean {
-  const from = new ByteReader(checkedBytes(bytes))
+export function matchesBlock(bytes: Buffer, checksum: number): boolean {
+  return matchesHead(checkedBytes(bytes), checksum)
+}
+
+function matchesHead(sound: Buffer, checksum: number): boolean {
+  const from = new ByteReader(sound)
   return from.u8() === COUNTS_FORM && from.u32() === checksum
 }
 

@@ -10,7 +10,7 @@ import {
 import type { BlockGroup } from '../blocks/group-decoder.ts'
 import { deploymentHash, ReferenceFilter } from '../blocks/hashes.ts'
 import { timeOfRequestId } from '../blocks/request-id-column.ts'
-import { isCountedOf } from '../blocks/result-counts.ts'
+import { matchesBlock } from '../blocks/result-counts.ts'
 import type { StoredBlock } from '../blocks/stored-block.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import { ID_NULL, SCORED } from '../record/record-v4.ts'
@@ -62,7 +62,7 @@ async function areCountsRight(
   groups: readonly CountableGroup[],
 ): Promise<boolean> {
   try {
-    if (counts === null || !isCountedOf(counts, checksum)) return true
+    if (counts === null || !matchesBlock(counts, checksum)) return true
   } catch {
     return false
   }

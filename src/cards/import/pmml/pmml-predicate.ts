@@ -7,7 +7,7 @@ export type Value = number | string | null
 /** True if a predicate holds for a value; null is PMML's UNKNOWN. */
 export type Predicate = (value: Value) => boolean | null
 
-/** What the predicates of an attribute use. */
+/** Facts that the predicates of an attribute use. */
 interface Uses {
   readonly constants: Set<string>
   /** Number of predicates, inner ones included. */

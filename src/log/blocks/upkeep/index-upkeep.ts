@@ -102,7 +102,7 @@ export class IndexUpkeep {
             id_to = ${momentText(Math.ceil(ids.last))}, records = ${records},
             applicants = ${applicants},
             deployments = ${`{${[...deployments].sort((a, b) => a - b)}}`}::integer[],
-            ${setFilter({ referenceFilter: filter })}, 
+            ${setFilter({ referenceFilter: filter })},
             counts = ${part === 'counts' ? null : sql`counts`}
           where ${key} returning 1`,
       )
