@@ -1,4 +1,5 @@
 import type { Applicant } from '../engine/index.ts'
+import type { ScoreKey } from '../log/index.ts'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
 import type { ReasonsWanted } from './reason-texts.ts'
 
@@ -25,6 +26,8 @@ export interface SingleRequest extends ScoreRequest {
   readonly applicant: Applicant
   /** The lender's application number for the log; null for none. */
   readonly reference: string | null
+  /** Its `Idempotency-Key` for the log; null or absent for none. */
+  readonly key?: ScoreKey | null
   /** A key of the applicant object that is not a variable. */
   readonly reservedName: string | undefined
 }

@@ -139,7 +139,7 @@ export class ScoringService {
     onOutcome: OnOutcome<BatchResponse>,
   ): void {
     const { deployment, response, rows, records, bucket, served, scoredAtMs, values } = scored
-    const logged = { head: deployment.logHead, requestId, keyId, reference: null }
+    const logged = { head: deployment.logHead, requestId, keyId, reference: null, key: null }
     const add = (log: ResultsWriter) => {
       log.addRows(rows, records)
       this.countBatch(deployment, records, values)
@@ -155,11 +155,11 @@ export class ScoringService {
     request: SingleRequest,
     onOutcome: OnOutcome<string>,
   ): void {
-    const { requestId, reference } = request
+    const { requestId, reference, key = null } = request
     beginEngineStep(request, deployment)
     deployment.logBytes.requireRoomForOne()
     this.log.append(
-      { head: deployment.logHead, requestId, keyId, reference },
+      { head: deployment.logHead, requestId, keyId, reference, key },
       (rows) => this.scoreOne(deployment, request, rows),
       endingLogStep(request, onOutcome),
     )
@@ -210,7 +210,7 @@ export class ScoringService {
     const { requestId } = request
     const { bucket, position } = assignModel(deployment, request.routingKey ?? requestId)
     const run = { deployment, request, bucket, scoredAtMs: this.clock.epochMs() }
-    const facts = { head: deployment.logHead, requestId, keyId, reference: null }
+    const facts = { head: deployment.logHead, requestId, keyId, reference: null, key: null }
     const onLogged = endingLogStep(request, onOutcome)
     const scoreOn = (served: number) =>
       this.log.append(facts, (rows) => this.batchFrom(run, served, rows), onLogged)

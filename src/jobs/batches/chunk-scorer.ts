@@ -130,7 +130,7 @@ export class ChunkScorer {
     )
     const errors = new ErrorLines()
     log.clear()
-    log.begin(deployment.logHead, { requestId, keyId: this.by, reference: null })
+    log.begin(deployment.logHead, { requestId, keyId: this.by, reference: null, key: null })
     let violations = new InputViolations(this.isStrict)
     let scored = 0
     let warned = 0

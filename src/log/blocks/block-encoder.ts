@@ -1,7 +1,7 @@
 import { finishSteps, type Steps } from '../../platform/steps.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import { RecordScanner } from '../record/record-scanner.ts'
-import { IS_BATCH, NO_BUCKET, RECORD_V4 } from '../record/record-v4.ts'
+import { HAS_SCORE_KEY, IS_BATCH, NO_BUCKET, RECORD_V4 } from '../record/record-v4.ts'
 import { RollupSums } from '../rollups/rollup-sums.ts'
 import { writeSums } from './block-sums.ts'
 import { ByteWriter } from './bytes.ts'
@@ -92,20 +92,20 @@ export class BlockEncoder {
    * @param known its head
    */
   addScanned(record: RecordScanner, known: KnownHead): void {
-    const { payload, scoredAtMs, latencyUs, bucket, flags, referenceAt, rowsAt } = record
+    const { payload, scoredAtMs, latencyUs, bucket, flags, referenceAt, textsEnd } = record
     const head = this.findGroup(known)
     const group = this.groups[head]
     if (group === undefined) return
     if (!Number.isFinite(scoredAtMs))
       throw new Error('the record does not say when it was answered')
-    if (flags > IS_BATCH || bucket < NO_BUCKET) throw new Error('the record has unknown facts')
+    if (flags > HAS_SCORE_KEY || bucket < NO_BUCKET) throw new Error('the record has unknown facts')
     this.ids.add(record.requestId, scoredAtMs)
     const { deploymentId, teamId, models } = group.head
-    if (rowsAt > referenceAt + 1) {
+    if (textsEnd > referenceAt + 1) {
       this.hasReferences = true
-      this.filter.add(teamId, payload.toString('utf8', referenceAt + 1, rowsAt))
+      this.filter.add(teamId, payload.toString('utf8', referenceAt + 1, textsEnd))
     }
-    this.references.copy(payload, referenceAt, rowsAt)
+    this.references.copy(payload, referenceAt, textsEnd)
     // In a batch the record's id is the reference.
     const served = group.add(record, flags === IS_BATCH ? this.filter : null)
     group.sums = this.sums.add(
@@ -119,7 +119,8 @@ export class BlockEncoder {
     this.latencies.push(latencyUs)
     this.buckets.push(bucket + 1)
     this.served.push(record.served)
-    this.flags.push(flags)
+    // The key has a table of its own, and no reader of the log wants it.
+    this.flags.push(flags & IS_BATCH)
     this.rows.push(record.rows)
     this.applicants += record.rows
     if (scoredAtMs < this.firstAtMs) this.firstAtMs = scoredAtMs

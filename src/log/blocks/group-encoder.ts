@@ -90,7 +90,7 @@ export class GroupEncoder implements CountableGroup {
       at = this.addId(payload, at)
       const id = filter === null ? null : idText(payload, idAt, at)
       if (id !== null) filter?.add(this.head.teamId, id)
-      const hasReference = filter === null ? record.rowsAt > record.referenceAt + 1 : id !== null
+      const hasReference = filter === null ? record.textsEnd > record.referenceAt + 1 : id !== null
       for (let position = 0; position < this.models.length; position++) {
         const start = at
         const mark = (position === servedBy ? IS_SERVED : 0) | (hasReference ? HAS_REFERENCE : 0)

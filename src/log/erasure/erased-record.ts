@@ -42,13 +42,13 @@ export function withoutReferences(payload: Buffer, erases: Erases): ErasedRecord
   if (isErased === null) return { payload, places: 0 }
   const keyAt = endOfText(payload, headEnd + FIXED_FACTS_BYTES)
   const referenceAt = endOfText(payload, keyAt)
-  const rowsAt = endOfText(payload, referenceAt)
+  const textsEnd = endOfText(payload, referenceAt)
   if (payload.readUInt8(headEnd + FLAGS_AT) === IS_BATCH) {
-    return withoutRecordIds(payload, rowsAt, isErased)
+    return withoutRecordIds(payload, textsEnd, isErased)
   }
-  const reference = payload.toString('utf8', referenceAt + 1, rowsAt)
+  const reference = payload.toString('utf8', referenceAt + 1, textsEnd)
   if (reference === '' || !isErased(reference)) return { payload, places: 0 }
-  const parts = [payload.subarray(0, referenceAt), NOTHING, payload.subarray(rowsAt)]
+  const parts = [payload.subarray(0, referenceAt), NOTHING, payload.subarray(textsEnd)]
   return { payload: Buffer.concat(parts), places: 1 }
 }
 

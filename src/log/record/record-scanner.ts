@@ -2,10 +2,14 @@ import {
   BUCKET_AT,
   FIXED_FACTS_BYTES,
   FLAGS_AT,
+  HAS_SCORE_KEY,
   HEAD_AT,
+  KEY_HASH_BYTES,
   LATENCY_AT,
   ROWS_AT,
+  SCORE_KEY_BYTES,
   SCORED_AT,
+  type ScoreKey,
   SERVED_AT,
 } from './record-v4.ts'
 
@@ -33,6 +37,8 @@ export class RecordScanner {
   idAt = 0
   keyAt = 0
   referenceAt = 0
+  /** Offset after the texts: of the score key, if there is one, or of the first row. */
+  textsEnd = 0
   /** Offset of the first row. */
   rowsAt = 0
   /** Each byte a character: an id of the service is ASCII. */
@@ -56,7 +62,7 @@ export class RecordScanner {
     this.idAt = factsAt + FIXED_FACTS_BYTES
     this.keyAt = endOfText(payload, this.idAt)
     this.referenceAt = endOfText(payload, this.keyAt)
-    this.rowsAt = endOfText(payload, this.referenceAt)
+    this.textsEnd = endOfText(payload, this.referenceAt)
     const { view } = this
     const facts = this.base + factsAt
     this.scoredAtMs = view.getFloat64(facts + SCORED_AT, true)
@@ -64,11 +70,20 @@ export class RecordScanner {
     this.bucket = view.getInt16(facts + BUCKET_AT, true)
     this.served = view.getUint8(facts + SERVED_AT)
     this.flags = view.getUint8(facts + FLAGS_AT)
+    this.rowsAt = this.textsEnd + (this.flags === HAS_SCORE_KEY ? SCORE_KEY_BYTES : 0)
     this.rows = view.getUint32(facts + ROWS_AT, true)
     this.requestId = payload.toString('latin1', this.idAt + 1, this.keyAt)
     // A row has at least the kind of its record id.
     if (this.rows > payload.length - this.rowsAt) throw new Error(CUT_OFF)
     return this
+  }
+
+  /** A copy; null if the record has none. */
+  readKey(): ScoreKey | null {
+    const { payload, textsEnd, rowsAt } = this
+    if (rowsAt === textsEnd) return null
+    const bytes = new Uint8Array(payload.subarray(textsEnd, rowsAt))
+    return { keyHash: bytes.subarray(0, KEY_HASH_BYTES), bodyHash: bytes.subarray(KEY_HASH_BYTES) }
   }
 
   /** The request's id, also if it is not of the service. */

@@ -8,8 +8,9 @@
  *               the champion | 32 bytes SHA-256 of the spec, zeros if the model was not loaded
  *               | text8 baseline, empty for none | u16 features | u8 bytes of a cell, 1 or 2
  *     facts   = f64 scored at, ms | u32 latency, us | i16 bucket, -1 for none | u8 served model
- *               | u8 flags, 1 for a batch | u32 rows | text8 request | text8 key
- *               | text8 reference, empty for none
+ *               | u8 flags, 0, 1 for a batch or 2 with a score key | u32 rows | text8 request
+ *               | text8 key | text8 reference, empty for none
+ *               | with a score key: 16 bytes hash of the key | 8 bytes hash of the body
  *     row     = record id | for each model: u8 0 if it failed, else 1 | f64 score | f64 pd, NaN for
  *               none | u32 grade, 0xffffffff for none | u16 warnings | a cell for each feature
  *     id      = u8 0 null | u8 1 | f64 number | u8 2 | u32 bytes | UTF-8
@@ -33,6 +34,11 @@ export const ROWS_AT = 16
 export const LATENCY_US_MAX = 0xffff_ffff
 export const NO_BUCKET = -1
 export const IS_BATCH = 1
+/** Never together with the other: a batch has no score key. */
+export const HAS_SCORE_KEY = 2
+export const KEY_HASH_BYTES = 16
+export const BODY_HASH_BYTES = 8
+export const SCORE_KEY_BYTES = KEY_HASH_BYTES + BODY_HASH_BYTES
 export const SHA256_BYTES = 32
 export const ID_NULL = 0
 export const ID_NUMBER = 1
@@ -70,12 +76,22 @@ export interface RecordModel {
   readonly bytesPerCell: 1 | 2
 }
 
+/** The `Idempotency-Key` of a single score. */
+export interface ScoreKey {
+  /** `KEY_HASH_BYTES`. */
+  readonly keyHash: Uint8Array
+  /** `BODY_HASH_BYTES`. */
+  readonly bodyHash: Uint8Array
+}
+
 /** Facts that differ between the records of one state of a deployment. */
 interface RecordFacts {
   readonly requestId: string
   readonly keyId: string
   /** The lender's application number; null for none. */
   readonly reference: string | null
+  /** Null for none. */
+  readonly key: ScoreKey | null
   readonly scoredAtMs: number
   readonly latencyUs: number
   /** Bucket of a live split, else null. */
@@ -130,7 +146,7 @@ export function readRecordV4(payload: Buffer): RecordV4 {
   const rowCount = cursor.u32()
   const facts = { requestId: cursor.text8(), keyId: cursor.text8(), reference: cursor.text8() }
   if (!Number.isFinite(scoredAtMs)) throw new Error('the record does not say when it was answered')
-  if (flags > IS_BATCH || bucket < NO_BUCKET) throw new Error('the record has unknown facts')
+  if (flags > HAS_SCORE_KEY || bucket < NO_BUCKET) throw new Error('the record has unknown facts')
   return {
     version: RECORD_V4,
     payload,
@@ -138,6 +154,7 @@ export function readRecordV4(payload: Buffer): RecordV4 {
     requestId: facts.requestId,
     keyId: facts.keyId,
     reference: facts.reference || null,
+    key: flags === HAS_SCORE_KEY ? readScoreKey(cursor) : null,
     scoredAtMs,
     latencyUs,
     bucket: bucket === NO_BUCKET ? null : bucket,
@@ -146,6 +163,10 @@ export function readRecordV4(payload: Buffer): RecordV4 {
     rowCount,
     rowBytes: cursor.rest(),
   }
+}
+
+function readScoreKey(cursor: Cursor): ScoreKey {
+  return { keyHash: cursor.take(KEY_HASH_BYTES), bodyHash: cursor.take(BODY_HASH_BYTES) }
 }
 
 /**

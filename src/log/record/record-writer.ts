@@ -9,19 +9,23 @@ import {
   FAILED,
   FIXED_FACTS_BYTES,
   FLAGS_AT,
+  HAS_SCORE_KEY,
   ID_HEADER_BYTES,
   ID_NULL,
   ID_NUMBER,
   ID_UTF8,
   ID_UTF16,
   IS_BATCH,
+  KEY_HASH_BYTES,
   LATENCY_AT,
   LATENCY_US_MAX,
   NO_BUCKET,
   RESULT_HEADER_BYTES,
   ROWS_AT,
+  SCORE_KEY_BYTES,
   SCORED,
   SCORED_AT,
+  type ScoreKey,
   SERVED_AT,
   WARNINGS_MAX,
 } from './record-v4.ts'
@@ -38,6 +42,8 @@ export interface RequestFacts {
   readonly keyId: string
   /** The lender's application number; null for none. */
   readonly reference: string | null
+  /** Null for none, as for each batch. */
+  readonly key: ScoreKey | null
 }
 
 /** The facts of a request that are known once its response is made. */
@@ -70,14 +76,16 @@ export class RecordWriter {
   /** Place of the first row of the open record. */
   private rowsAt = 0
   private rows = 0
+  /** Of the open record. */
+  private hasKey = false
 
   /** Bytes of the records that ended since the last `clear`. */
   get endedBytes(): number {
     return this.ended
   }
 
-  begin({ bytes: head }: PreparedHead, { requestId, keyId, reference }: RequestFacts): void {
-    const factsBytes = FIXED_FACTS_BYTES + 3 * (1 + TEXT8_BYTES_MAX)
+  begin({ bytes: head }: PreparedHead, { requestId, keyId, reference, key }: RequestFacts): void {
+    const factsBytes = FIXED_FACTS_BYTES + 3 * (1 + TEXT8_BYTES_MAX) + SCORE_KEY_BYTES
     this.reserve(this.ended, FRAME_HEADER_BYTES + head.length + factsBytes)
     const { bytes } = this
     const headAt = this.ended + FRAME_HEADER_BYTES
@@ -87,6 +95,8 @@ export class RecordWriter {
     at = writeText8(bytes, at, requestId)
     at = writeText8(bytes, at, keyId)
     at = writeText8(bytes, at, reference ?? '')
+    this.hasKey = key !== null
+    if (key !== null) at = writeKey(bytes, at, key)
     this.used = at
     this.rowsAt = at
     this.rows = 0
@@ -154,7 +164,7 @@ export class RecordWriter {
     view.setUint32(factsAt + LATENCY_AT, latencyUs, true)
     view.setInt16(factsAt + BUCKET_AT, bucket ?? NO_BUCKET, true)
     view.setUint8(factsAt + SERVED_AT, served)
-    view.setUint8(factsAt + FLAGS_AT, isBatch ? IS_BATCH : 0)
+    view.setUint8(factsAt + FLAGS_AT, (isBatch ? IS_BATCH : 0) | (this.hasKey ? HAS_SCORE_KEY : 0))
     view.setUint32(factsAt + ROWS_AT, this.rows, true)
     sealFrame(this.bytes, this.ended, this.used)
     this.ended = this.used
@@ -216,6 +226,12 @@ function writeText8(bytes: Buffer, from: number, text: string): number {
   return end
 }
 
+function writeKey(bytes: Buffer, from: number, { keyHash, bodyHash }: ScoreKey): number {
+  bytes.set(keyHash, from)
+  bytes.set(bodyHash, from + KEY_HASH_BYTES)
+  return from + SCORE_KEY_BYTES
+}
+
 function writeCells(bytes: Buffer, from: number, slots: Int32Array, cellOfSlot: Uint16Array): void {
   for (let feature = 0; feature < slots.length; feature++) {
     bytes[from + feature] = cellOfSlot[slots[feature] ?? 0] ?? 0
@@ -257,7 +273,7 @@ export class RecordBytes {
 
   /** Most bytes of the record of one applicant without a record id. */
   get single(): number {
-    return this.frameBytes + this.rowBytes + NO_ID_BYTES
+    return this.frameBytes + SCORE_KEY_BYTES + this.rowBytes + NO_ID_BYTES
   }
 
   /** Most bytes of the record of a batch with these record ids, which can have any type. */

@@ -48,12 +48,14 @@ export interface PayloadOrder {
   readonly rows: readonly PayloadRow[]
   readonly scoredAtMs?: number
   readonly latencyUs?: number
-  readonly bucket?: number
+  readonly bucket?: number | null
   readonly served?: number
   readonly isBatch?: boolean
   readonly requestId?: string
   readonly keyId?: string
-  readonly reference?: string
+  readonly reference?: string | null
+  /** 24 bytes: hashes of the key and of the body. */
+  readonly key?: Uint8Array | null
 }
 
 /** A record of version 4, written from its description alone. */
@@ -72,9 +74,13 @@ export function recordPayload(order: PayloadOrder): Buffer {
   ])
   return Buffer.concat([
     ...[u8(4), u16(head.length), head, f64(scoredAtMs), u32(order.latencyUs ?? 150)],
-    ...[u16((order.bucket ?? -1) & 0xffff), u8(order.served ?? 0), u8(order.isBatch ? 1 : 0)],
+    ...[
+      u16((order.bucket ?? -1) & 0xffff),
+      u8(order.served ?? 0),
+      u8((order.isBatch ? 1 : 0) + (order.key ? 2 : 0)),
+    ],
     ...[u32(rows.length), text8(order.requestId ?? newId('req_', scoredAtMs))],
-    ...[text8(order.keyId ?? 'key_1'), text8(order.reference ?? '')],
+    ...[text8(order.keyId ?? 'key_1'), text8(order.reference ?? ''), order.key ?? Buffer.alloc(0)],
     ...rows.flatMap(({ id, results }) => [
       idBytes(id),
       ...results.map((result, place) => resultBytes(result, models[place]?.bytesPerCell ?? 1)),

@@ -41,6 +41,7 @@ const FACTS = {
   scoredAtMs: 1_795_000_000_123,
   keyId: 'key_1',
   reference: null,
+  key: null,
   bucket: null,
   latencyMs: 1.234,
   isBatch: false,

@@ -1,3 +1,4 @@
+import type { ScoreKey } from '../../../src/log/index.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { ChallengerFailures } from '../../../src/scoring/challenger-failures.ts'
@@ -72,10 +73,14 @@ export class SpecScoring {
   }
 
   /** @throws AppError as the service gives it */
-  async score(applicant: SingleRequest['applicant']): Promise<{ risk_grade: string | null }> {
-    const text = await this.answered<string>((request, answered) =>
-      this.scoring.score(CALLER, { ...request, applicant, reservedName: undefined }, answered),
-    )
+  async score(
+    applicant: SingleRequest['applicant'],
+    key?: ScoreKey,
+  ): Promise<{ risk_grade: string | null }> {
+    const text = await this.answered<string>((request, answered) => {
+      const single = { ...request, applicant, reservedName: undefined, ...(key && { key }) }
+      this.scoring.score(CALLER, single, answered)
+    })
     return JSON.parse(text)
   }
 

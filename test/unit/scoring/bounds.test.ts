@@ -122,7 +122,8 @@ test('the bound of a record is never below what the record takes', async () => {
       expect(took).toBeLessThanOrEqual(bytes.ofBatch(records.map((one) => one.id)))
       const [first] = records
       if (first === undefined) return
-      await logRequest(log, models, [first], { requestId: 'req_2' })
+      const key = { keyHash: new Uint8Array(16), bodyHash: new Uint8Array(8) }
+      await logRequest(log, models, [first], { requestId: 'req_2', key })
       expect(log.records[1]?.payload.length).toBeLessThanOrEqual(bytes.single)
     }),
     { numRuns: 300 },

@@ -111,6 +111,14 @@ describe('a block', () => {
     )
   })
 
+  // Readers find a request by its id; the key has a table of its own.
+  test('holds a request with a score key as it holds one without', () => {
+    const order = { requestId: 'req_1', scoredAtMs: HOUR_MS, reference: 'loan-7' }
+    const keyed = single(0, { ...order, key: new Uint8Array(24).fill(9) })
+    expect(restored([keyed, single(1)])).toEqual([single(0, order), expect.anything()])
+    expect(encoded([keyed])).toEqual(encoded([single(0, order)]))
+  })
+
   // Two ways to the same request: readers take the columns, erasures and merges the record.
   test('reads a request from its columns as from its restored record', () => {
     const outcome = (read: () => LoggedRequest) => {

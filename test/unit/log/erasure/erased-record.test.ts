@@ -58,17 +58,23 @@ describe('a record', () => {
     )
   })
 
-  test('a single request loses its reference, and only that reference', () => {
-    const single = (reference: string, teamId = 'team_1') =>
+  test('a single request loses its reference alone, and keeps its score key', () => {
+    const single = (reference: string, teamId = 'team_1', key: Uint8Array | null = null) =>
       recordPayload({
         teamId,
         models: MODELS,
         scoredAtMs: AT,
         requestId: 'req_1',
         reference,
+        key,
         rows: [{ id: null, results: [makeResult(3), null] }],
       })
     const without = (payload: Buffer) => withoutReferences(payload, ofTeam(['A-1']))
+    const key = Uint8Array.from({ length: 24 }, (_, n) => n)
+    expect(without(single('A-1', 'team_1', key))).toEqual({
+      payload: single('', 'team_1', key),
+      places: 1,
+    })
     expect(without(single('A-1'))).toEqual({ payload: single(''), places: 1 })
     for (const other of [single('A-11'), single(''), single('A-1', 'team_2')]) {
       expect(without(other)).toEqual({ payload: other, places: 0 })

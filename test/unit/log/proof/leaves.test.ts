@@ -79,6 +79,13 @@ test('the leaf of each applicant is the JSON of what was answered', () => {
   expect(ROWS.map((_, index) => formatLeafText(payload, index))).toEqual(ROWS.map(expectedLeaf))
 })
 
+test('a score key changes no leaf', () => {
+  const rows = [{ id: null, results: [scored(1, 1, 0)] }]
+  const order = { models: [CHAMPION], rows, scoredAtMs: 1, requestId: 'req_1' }
+  const keyed = recordPayload({ ...order, key: new Uint8Array(24).fill(7) })
+  expect(formatLeafText(keyed, 0)).toBe(formatLeafText(recordPayload(order), 0))
+})
+
 test('cells, indexes and latencies of any number of digits are written whole', () => {
   const narrow = [0, 9, 10, 42, 99, 100, 255]
   const wide = [...narrow, 256, 999, 1_000, 9_999, 10_000, 65_535]

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest'
 import { compileModel } from '../../../../src/engine/index.ts'
+import { BlockEncoder } from '../../../../src/log/blocks/block-encoder.ts'
 import { readLoggedRequest } from '../../../../src/log/record/logged-request.ts'
-import { readHeadV4, readRecordV4, readRowsV4 } from '../../../../src/log/record/record-v4.ts'
+import { RecordScanner } from '../../../../src/log/record/record-scanner.ts'
+import {
+  FLAGS_AT,
+  readHeadV4,
+  readRecordV4,
+  readRowsV4,
+} from '../../../../src/log/record/record-v4.ts'
 import { card, plainFeature } from '../../../support/cards/cards.ts'
 
 const u8 = (value: number) => Buffer.from([value])
@@ -112,9 +119,47 @@ test('a record that is cut off anywhere, or too long, is refused', () => {
   expect(() => readWhole(Buffer.concat([PAYLOAD, u8(0)]))).toThrow('longer than its contents')
 })
 
+const KEY = Buffer.from(Array.from({ length: 24 }, (_, n) => 200 + n))
+const keyedFacts = Buffer.from(FACTS)
+keyedFacts.writeUInt8(2, FLAGS_AT)
+const KEYED = Buffer.concat([u8(4), u16(HEAD.length), HEAD, keyedFacts, KEY, ROWS])
+const SCORE_KEY = { keyHash: KEY.subarray(0, 16), bodyHash: KEY.subarray(16) }
+
+test('a record with a score key is read as it is laid out', () => {
+  const { key, isBatch, reference, rowBytes } = readRecordV4(KEYED)
+  expect(key).toEqual(SCORE_KEY)
+  expect({ isBatch, reference }).toEqual({ isBatch: false, reference: 'loan-7' })
+  expect(rowBytes).toEqual(ROWS)
+  const scanned = new RecordScanner().scan(KEYED)
+  const { keyHash = [], bodyHash = [] } = scanned.readKey() ?? {}
+  expect([...keyHash, ...bodyHash]).toEqual([...KEY])
+  expect(KEYED.subarray(scanned.rowsAt)).toEqual(ROWS)
+  expect([readRecordV4(PAYLOAD).key, new RecordScanner().scan(PAYLOAD).readKey()]).toEqual([
+    null,
+    null,
+  ])
+})
+
+test('a record with a score key that is cut off anywhere is refused', () => {
+  for (let length = 0; length < KEYED.length; length++) {
+    expect(() => readWhole(KEYED.subarray(0, length))).toThrow(/record/)
+  }
+  for (let length = KEYED.length - ROWS.length; length > 3; length--) {
+    expect(() => new RecordScanner().scan(KEYED.subarray(0, length))).toThrow()
+  }
+})
+
+// A batch has no score key, and further bits are for versions to come.
+test.each([3, 4, 6, 255])('a record with the flags %d is refused', (flags) => {
+  const payload = Buffer.from(KEYED)
+  payload.writeUInt8(flags, 3 + HEAD.length + FLAGS_AT)
+  expect(() => readRecordV4(payload)).toThrow('unknown facts')
+  expect(() => new BlockEncoder(new Map()).add(payload)).toThrow('unknown facts')
+})
+
 test('a record with any byte changed is read or refused, and never runs on', () => {
   for (let at = 0; at < PAYLOAD.length; at++) {
-    for (const flip of [0x01, 0x80, 0xff]) {
+    for (const flip of [0x01, 0x02, 0x80, 0xff]) {
       const damaged = Buffer.from(PAYLOAD)
       damaged[at] = (damaged[at] ?? 0) ^ flip
       try {

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { type LoggedRequest, readLoggedRequest } from '../../../../src/log/record/logged-request.ts'
 import { PreparedHead } from '../../../../src/log/record/prepared-head.ts'
+import { RecordScanner } from '../../../../src/log/record/record-scanner.ts'
 import { RecordWriter } from '../../../../src/log/record/record-writer.ts'
 import { FRAME_HEADER_BYTES, scanFrames } from '../../../../src/log/spool/frames.ts'
 import { card, categorical, numeric, plainFeature } from '../../../support/cards/cards.ts'
+import { recordPayload, testModel } from '../../../support/score-log/record-payloads.ts'
 import {
   type LoggedModel,
   loggedModel,
@@ -24,6 +26,7 @@ const REQUEST = {
   requestId: 'req_000000000000000000000',
   keyId: 'key_1',
   reference: 'loan-7',
+  key: null,
 } as const
 const DEPLOYMENT = { teamId: 'team_1', deploymentId: 'dep_1', cacheVersion: 12 } as const
 const RESPONSE = {
@@ -60,6 +63,27 @@ function onlyRecordIn(writer: RecordWriter, models: readonly LoggedModel[]): Log
 }
 
 const spec = card([plainFeature('income')])
+/** A single score's record as it is written, and as it is laid out. */
+function writtenSingle(key: Uint8Array | null): { written: Buffer; laidOut: Buffer } {
+  const model = loggedModel(spec, 'champion')
+  const described = testModel(spec, model.modelId)
+  const writer = new RecordWriter()
+  const facts = { ...REQUEST, ...RESPONSE, isBatch: false, served: 0 }
+  const scoreKey = key && { keyHash: key.subarray(0, 16), bodyHash: key.subarray(16) }
+  writer.begin(new PreparedHead(DEPLOYMENT, [model]), { ...facts, key: scoreKey })
+  writeRows(writer, [model], [{ income: 1 }], facts)
+  writer.end(facts)
+  const laidOut = recordPayload({
+    ...DEPLOYMENT,
+    ...facts,
+    latencyUs: 42,
+    models: [{ ...described, specSha256: Buffer.from(model.parts.specSha256).toString('hex') }],
+    rows: [{ id: null, results: [described.makeResult({ income: 1 })] }],
+    key,
+  })
+  return { written: Buffer.from(writer.frames().subarray(FRAME_HEADER_BYTES)), laidOut }
+}
+
 const readResults = ({ rows }: LoggedRequest, position: number) =>
   rows.map(({ results }) => results[position])
 
@@ -75,7 +99,8 @@ test('a record gives back its facts, and scores and probabilities to the bit', (
   const models = [loggedModel(odd, 'champion'), loggedModel(spec, 'other', true)]
   const applicants = points.map((_, b) => ({ id: b, n: b + 1 }))
   const record = roundTrip(models, applicants)
-  expect(record).toMatchObject({ ...REQUEST, ...DEPLOYMENT, ...RESPONSE })
+  const { key: _, ...request } = REQUEST
+  expect(record).toMatchObject({ ...request, ...DEPLOYMENT, ...RESPONSE })
   expect(record.rows.map(({ id }) => id)).toEqual(applicants.map(({ id }) => id))
   expect(
     record.models.map(({ modelId, role, challengerId }) => [modelId, role, challengerId]),
@@ -179,6 +204,31 @@ test('a challenger without a result for an applicant has null in its place', () 
     { results: [{ score: 102 }, null] },
     { results: [{ score: 102 }, { score: 102, cells: [5] }] },
   ])
+})
+
+// The version before reads records without a score key, and no others.
+test.each([
+  ['no score key', null],
+  ['a score key', Uint8Array.from({ length: 24 }, (_, n) => 255 - n)],
+])('a single score with %s is written as it is laid out', (_, key) => {
+  const { written, laidOut } = writtenSingle(key)
+  expect(written).toEqual(laidOut)
+})
+
+test('a record after one with a score key has none', () => {
+  const models = [loggedModel(spec, 'champion')]
+  const writer = new RecordWriter()
+  const head = new PreparedHead(DEPLOYMENT, models)
+  const key = { keyHash: new Uint8Array(16).fill(1), bodyHash: new Uint8Array(8).fill(2) }
+  const keys = [key, null, key].map((one) => {
+    writer.begin(head, { ...REQUEST, key: one })
+    writeRows(writer, models, [{ income: 1 }], { isBatch: false })
+    writer.end({ ...RESPONSE, isBatch: false, served: 0 })
+    const payload = Buffer.from(writer.frames().subarray(FRAME_HEADER_BYTES))
+    writer.clear()
+    return new RecordScanner().scan(payload).readKey()
+  })
+  expect(keys).toEqual([key, null, key])
 })
 
 test('an empty batch has no rows', () => {

@@ -53,7 +53,7 @@ function setUp(durability: Durability) {
   /** @returns what the request is answered, each time that it is */
   const ask = (onLogged: OnLogged = () => undefined): string[] => {
     const answers: string[] = []
-    group.writer.begin(HEAD, { requestId: 'req_1', keyId: 'key_1', reference: null })
+    group.writer.begin(HEAD, { requestId: 'req_1', keyId: 'key_1', reference: null, key: null })
     group.add(FACTS, (failure) => {
       answers.push(failure instanceof AppError ? failure.code : 'ok')
       onLogged(failure)
