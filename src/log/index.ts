@@ -93,6 +93,8 @@ export {
   spanStart,
   type TimeRange,
 } from './rollups/spans.ts'
+export type { KeyOfRequest } from './score-keys/key-rows.ts'
+export type { FoundScoreKey } from './score-keys/store.ts'
 export type {
   Durability,
   LoggedFacts,

@@ -4,6 +4,7 @@ import { type BlockTree, BlockTrees } from '../proof/block-trees.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
 import { RecordScanner } from '../record/record-scanner.ts'
 import { SPAN_MS, spanStart } from '../rollups/spans.ts'
+import type { LoggedKey } from '../score-keys/key-rows.ts'
 import { BlockEncoder, type EncodedBlock } from './block-encoder.ts'
 import { type KnownHead, KnownHeads } from './known-heads.ts'
 
@@ -11,6 +12,14 @@ import { type KnownHead, KnownHeads } from './known-heads.ts'
 export interface DrainedBlock extends EncodedBlock {
   /** The trees of its teams, by rising team id. */
   readonly trees: readonly BlockTree[]
+  /** The score keys of its requests, for a table of their own. */
+  readonly keys: readonly LoggedKey[]
+}
+
+interface HourOfBlock {
+  readonly encoder: BlockEncoder
+  readonly trees: BlockTrees
+  readonly keys: LoggedKey[]
 }
 
 /**
@@ -43,7 +52,7 @@ function* encodeWith(
   heads: readonly KnownHead[],
   models: ModelsById,
 ): Steps<DrainedBlock[]> {
-  const hours = new Map<number, { readonly encoder: BlockEncoder; readonly trees: BlockTrees }>()
+  const hours = new Map<number, HourOfBlock>()
   const record = new RecordScanner()
   for (const [index, payload] of payloads.entries()) {
     const head = heads[index]
@@ -52,17 +61,21 @@ function* encodeWith(
     const hour = spanStart('hour', record.scoredAtMs) / SPAN_MS.hour
     let ofHour = hours.get(hour)
     if (ofHour === undefined) {
-      ofHour = { encoder: new BlockEncoder(models), trees: new BlockTrees() }
+      ofHour = { encoder: new BlockEncoder(models), trees: new BlockTrees(), keys: [] }
       hours.set(hour, ofHour)
     }
     ofHour.encoder.addScanned(record, head)
     ofHour.trees.add(record, head.leafTexts)
+    const key = record.readKey()
+    if (key !== null) {
+      ofHour.keys.push({ ...key, requestId: record.requestIdText(), scoredAtMs: record.scoredAtMs })
+    }
     yield
   }
   const blocks: DrainedBlock[] = []
-  for (const { encoder, trees } of hours.values()) {
+  for (const { encoder, trees, keys } of hours.values()) {
     const block = yield* encoder.encodeSteps()
-    if (block !== null) blocks.push({ ...block, trees: trees.trees() })
+    if (block !== null) blocks.push({ ...block, trees: trees.trees(), keys })
   }
   return blocks
 }

@@ -8,6 +8,7 @@ import { growTrees } from '../proof/tree-writer.ts'
 import { makeModels } from '../reading/stored-models.ts'
 import type { ModelSource } from '../record/model-source.ts'
 import type { RecordV4 } from '../record/record-v4.ts'
+import { insertScoreKeys } from '../score-keys/key-rows.ts'
 import type { DrainPosition } from '../spool/reader.ts'
 import type { Cursor } from '../spool/spool-papers.ts'
 import { moveCursor, readCursors } from './spool-cursors.ts'
@@ -111,7 +112,7 @@ export class ScoreLogStore {
   }
 }
 
-/** Adds the blocks to the log, and their roots to the trees of the teams. */
+/** Adds the blocks to the log, their roots to the trees of the teams, and their score keys. */
 export async function insertBlocks(
   tx: Transaction,
   blocks: readonly DrainedBlock[],
@@ -121,4 +122,8 @@ export async function insertBlocks(
     const of = writeDrainedSources(sources[index] ?? [])
     await tx.execute(makeInsert(block, { isSummed: false, sources: of }))
   }
+  await insertScoreKeys(
+    tx,
+    blocks.flatMap(({ keys }) => keys),
+  )
 }

@@ -5,6 +5,7 @@ import { Drain } from '../../../src/log/drain/drain.ts'
 import { DrainThread } from '../../../src/log/drain/drain-thread.ts'
 import type { DrainedRange, RangeDrainer } from '../../../src/log/drain/drained-range.ts'
 import { ScoreLogStore } from '../../../src/log/drain/store.ts'
+import { ScoreKeyStore } from '../../../src/log/score-keys/store.ts'
 import type { Spool } from '../../../src/log/spool/spool.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
@@ -150,6 +151,21 @@ describe.skipIf(server === undefined)('on PostgreSQL', () => {
       expect(drainThread.ends.map((end) => end?.records)).toEqual([15])
       expect(drain.stats).toMatchObject({ drainedRecords: 15, replayedRecords: 5 })
     }, WAIT_MS)
+  })
+
+  test('the thread stores the key of a single score with its record', async () => {
+    const key = { keyHash: new Uint8Array(16).fill(1), bodyHash: new Uint8Array(8).fill(2) }
+    const facts = { requestId: 'req_keyed', scoredAtMs: Date.now(), key }
+    await logRequest(spool, MODELS, [{ income: 1 }], facts)
+    await log(spool, 'req_other')
+    await drain.start()
+    await expectExactly(['req_keyed', 'req_other'])
+    expect(drainThread.ends.map((end) => end?.records)).toEqual([2])
+    const bodyHash = Buffer.from(key.bodyHash)
+    expect(await new ScoreKeyStore(handle.db).find(key.keyHash)).toEqual({
+      bodyHash,
+      requestId: 'req_keyed',
+    })
   })
 
   // A standby that is promoted can lack the last commits, and nothing tells of it but the cursor.

@@ -11,6 +11,7 @@ import {
   scoreArchiveFiles,
 } from '../../../src/tables/score-archive.ts'
 import { scoreBlocks, scoreSums, spoolCursors } from '../../../src/tables/score-blocks.ts'
+import { scoreKeys } from '../../../src/tables/score-keys.ts'
 import { scoreRollups } from '../../../src/tables/score-rollups.ts'
 
 const SRC = new URL('../../../src/', import.meta.url)
@@ -22,6 +23,7 @@ const NOT_COLUMNS = [
   'pg_class',
   'pg_inherits',
   'lock_timeout',
+  'block_size',
   'idle_in_transaction_session_timeout',
   'api_keys',
   'refresh_tokens',
@@ -35,6 +37,7 @@ const TABLES = [
   scoreBlocks,
   scoreSums,
   spoolCursors,
+  scoreKeys,
   logTreeNodes,
   scoreArchive,
   scoreArchiveFiles,
