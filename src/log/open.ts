@@ -18,6 +18,7 @@ import { makeModels } from './reading/stored-models.ts'
 import type { ModelSource } from './record/model-source.ts'
 import { maintainPartitions } from './retention/partition-maintenance.ts'
 import { LogTables } from './retention/partitions.ts'
+import { ScoreKeyStore } from './score-keys/store.ts'
 import type { Durability } from './score-log.ts'
 import { Spool } from './spool/spool.ts'
 
@@ -210,14 +211,13 @@ function makePartitionMaintenance(
   { database, retentionDays, fromMs, clock, log }: ScoreLogOptions,
   { db, renew }: DatabaseConnections,
 ): Periodic {
-  const tables = new LogTables(db)
+  const guarded = <Store extends object>(store: Store) =>
+    guardStore(store, { deadlineMs: MAINTENANCE_DEADLINE_MS, renew })
   return maintainPartitions({
-    tables: guardStore(tables, { deadlineMs: MAINTENANCE_DEADLINE_MS, renew }),
+    tables: guarded(new LogTables(db)),
+    keys: guarded(new ScoreKeyStore(db)),
     clock,
-    sharedClock: guardStore(new DatabaseClock(db, clock), {
-      deadlineMs: MAINTENANCE_DEADLINE_MS,
-      renew,
-    }),
+    sharedClock: guarded(new DatabaseClock(db, clock)),
     retentionDays,
     ...(fromMs !== undefined && { fromMs }),
     hasAutovacuum: database.hasAutovacuum,

@@ -2,6 +2,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { SharedClock } from '../../platform/db/database-clock.ts'
 import { Periodic } from '../../platform/periodic.ts'
 import { SPAN_MS, spanStart } from '../rollups/spans.ts'
+import type { ScoreKeyStore } from '../score-keys/store.ts'
 import type { LogTables } from './partitions.ts'
 
 /** Receives the events of maintenance that an operator should see. */
@@ -14,6 +15,7 @@ interface MaintenanceLog {
 
 interface MaintenanceOptions {
   readonly tables: LogTables
+  readonly keys: Pick<ScoreKeyStore, 'removeExpired'>
   /** For the partitions of the records that this process writes. */
   readonly clock: Pick<Clock, 'epochMs'>
   /** For what is deleted. */
@@ -38,14 +40,16 @@ const RETRY_MS = 60_000
  * work once. A failed round is logged and tried again after a minute.
  */
 export function maintainPartitions(options: MaintenanceOptions): Periodic {
-  const { tables, clock, sharedClock, retentionDays, fromMs, hasAutovacuum, log } = options
+  const { tables, keys, clock, sharedClock, retentionDays, fromMs, hasAutovacuum, log } = options
   const round = async () => {
     const today = spanStart('day', clock.epochMs())
     const first = Math.min(today, spanStart('day', fromMs ?? today))
     const count = (today - first) / SPAN_MS.day + DAYS_AHEAD + 1
     const days = Array.from({ length: count }, (_, day) => first + day * SPAN_MS.day)
     await tables.makePartitions(days)
-    const sharedToday = spanStart('day', await sharedClock.nowMs())
+    const sharedMs = await sharedClock.nowMs()
+    const sharedToday = spanStart('day', sharedMs)
+    await keys.removeExpired(sharedMs)
     const dropped = await tables.dropBefore(sharedToday - retentionDays * SPAN_MS.day)
     if (dropped.length > 0) log.dropped(dropped)
     await tables.forgetSpools(sharedToday - SPOOL_DAYS * SPAN_MS.day)

@@ -9,7 +9,7 @@ import { withAdvisoryLock } from '../../platform/db/transactions.ts'
 const LOCK_TIMEOUT_MS = 3_000
 /** Most rows that one statement deletes, so that it ends soon. */
 const DELETED_ROWS_MAX = 10_000
-const LOG_TABLES = ['score_rollups', 'score_sums', 'score_blocks', 'spool_cursors']
+const LOG_TABLES = ['score_rollups', 'score_sums', 'score_blocks', 'score_keys', 'spool_cursors']
 /** Tables with rows that are often written again. */
 const OTHER_TABLES = ['api_keys', 'refresh_tokens', 'log_trees', 'log_tree_nodes', 'jobs']
 /**

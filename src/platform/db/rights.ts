@@ -2,11 +2,15 @@ import { sql } from 'drizzle-orm'
 import { queryRows, type Statements } from './client.ts'
 import { MissingRightsError } from './errors.ts'
 
-const FUNCTIONS = ['make_log_partition(date)', 'drop_log_partition(text)']
+const FUNCTIONS = [
+  'make_log_partition(date)',
+  'drop_log_partition(text)',
+  'empty_score_keys(timestamptz)',
+]
 
 /**
  * Gives a role what the service needs to run, and nothing more: rows of its tables, but no change
- * to what the audit log has, and the two functions that change partitions of the log.
+ * to what the audit log has, and the functions that change partitions of the log.
  *
  * @param role a role of the database
  */

@@ -6,6 +6,7 @@ import { ScoreLogStore } from '../../../src/log/drain/store.ts'
 import { makeModels } from '../../../src/log/reading/stored-models.ts'
 import { maintainPartitions } from '../../../src/log/retention/partition-maintenance.ts'
 import { LogTables } from '../../../src/log/retention/partitions.ts'
+import { ScoreKeyStore } from '../../../src/log/score-keys/store.ts'
 import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
 import {
   ClockError,
@@ -49,6 +50,7 @@ describe.each(backends)('on $name', (backend) => {
     const events: unknown[] = []
     const upkeep = maintainPartitions({
       tables: new LogTables(db),
+      keys: new ScoreKeyStore(db),
       clock: { epochMs: () => nowMs },
       sharedClock,
       retentionDays: days,
@@ -70,6 +72,21 @@ describe.each(backends)('on $name', (backend) => {
     db.execute(sql`update score_blocks set drained_at = drained_at - interval '25 hours'`)
 
   const logged = (id: string, scoredAtMs: number) => scoreRecord({ requestId: id, scoredAtMs })
+
+  test('keys of scores leave two days after they were written', async () => {
+    const handle = await open()
+    const key = new Uint8Array(24)
+    await new ScoreLogStore(handle.db).append([scoreRecord({ scoredAtMs: Date.now(), key })])
+    const count = async () => {
+      const rows = await queryRows(handle.db, sql`select 1 from score_keys`)
+      return rows.length
+    }
+    const noon = Date.now() - (Date.now() % DAY_MS) + DAY_MS / 2
+    await runUpkeep(handle, noon + DAY_MS)
+    expect(await count()).toBe(1)
+    await runUpkeep(handle, noon + 2 * DAY_MS)
+    expect(await count()).toBe(0)
+  })
 
   test('partitions are there for today and a week ahead, and requests go into those of their day', async () => {
     const handle = await open()
