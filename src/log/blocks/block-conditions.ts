@@ -1,10 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { bigintList, textList } from '../../platform/db/lists.ts'
-import { momentText } from '../../platform/db/moments.ts'
+import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../rollups/spans.ts'
 import type { BlockQuery } from './block-reader.ts'
 import { deploymentHash, referenceHashes } from './hashes.ts'
-import { filterSum } from './index-sums.ts'
+import { filterSum, IS_CURRENT, IS_FILTER_SOUND, IS_INDEX_SOUND } from './index-sums.ts'
 
 /** Days of a window of a long range, at most. */
 export const WINDOW_DAYS_MAX = 32
@@ -51,6 +51,32 @@ export function matchEither(columns: SQL, condition: SQL): SQL {
   return sql`(select ${columns} from score_blocks where ${condition}
     union all select ${columns} from score_archive_blocks where ${condition}) as either`
 }
+
+/**
+ * The rows of blocks, in the database and in the archive, as `ListedBlock` has them.
+ *
+ * @param condition receives whether the index columns of a row are sound
+ */
+export function listBlocks(
+  condition: (isIndexSound: SQL) => SQL,
+  { withSuperseded = false, reference }: Pick<BlockQuery, 'withSuperseded' | 'reference'>,
+): SQL {
+  const isWanted = withSuperseded ? sql`true` : IS_CURRENT
+  const isFilterSound = reference === undefined ? sql`true` : IS_FILTER_SOUND
+  return sql`(
+    select block_id, first_at, last_at, octet_length(data) as bytes, checksum,
+      false as is_archived, ${isFilterSound} as is_filter_sound
+    from score_blocks where ${isWanted} and ${condition(IS_INDEX_SOUND.score_blocks)}
+    union all
+    select block_id, first_at, last_at, data_bytes + sources_bytes, checksum, true,
+      ${isFilterSound}
+    from score_archive_blocks where ${condition(IS_INDEX_SOUND.score_archive_blocks)}
+  ) as listed`
+}
+
+/** The columns of `ListedBlock`. */
+export const LISTED_COLUMNS = sql`block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms,
+  bytes, checksum::float8 as checksum, is_archived, is_filter_sound`
 
 /** Bounds that lead to the partitions and to the primary key. */
 export function makeRangeCondition({ fromMs, toMs }: BlockQuery): SQL {

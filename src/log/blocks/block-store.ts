@@ -1,5 +1,4 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { LRUCache } from 'lru-cache'
 import { queryRows, type Statements } from '../../platform/db/client.ts'
 import { isDataCorrupt } from '../../platform/db/errors.ts'
 import { epochMs, momentText } from '../../platform/db/moments.ts'
@@ -8,6 +7,8 @@ import { ArchivedBlocks, type LostBlock } from '../archive/archived-blocks.ts'
 import type { BlockSources } from '../proof/block-sources.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../rollups/spans.ts'
 import {
+  LISTED_COLUMNS,
+  listBlocks,
   makeCondition,
   makeRangeCondition,
   matchEither,
@@ -16,6 +17,7 @@ import {
 } from './block-conditions.ts'
 import { nameDay, readDayStarts } from './block-days.ts'
 import type { OpenBlock } from './block-decoder.ts'
+import { BlockFinder } from './block-finder.ts'
 import { filterFault, type ListedBlock, listPortions } from './block-portions.ts'
 import { type BlockQuery, leftTheLog, rewritten } from './block-reader.ts'
 import {
@@ -26,21 +28,12 @@ import {
   unreadableRow,
 } from './block-rows.ts'
 import { takeCounts } from './counted-blocks.ts'
-import { areSourcesWhole, DamagedBlock, openSources, openStoredBlock } from './damaged-block.ts'
+import { DamagedBlock, openSources, openStoredBlock } from './damaged-block.ts'
 import { DamagedBlocks } from './damaged-blocks.ts'
 import { referencesIn } from './hashes.ts'
-import { IS_CURRENT, IS_FILTER_SOUND, IS_INDEX_SOUND } from './index-sums.ts'
-import { cacheName, type StoredBlock } from './stored-block.ts'
+import { IS_FILTER_SOUND } from './index-sums.ts'
+import type { StoredBlock } from './stored-block.ts'
 
-const CACHED_BYTES_MAX = 48 * 1024 * 1024
-/** An upper bound of what an opened block takes for each byte of its columns. */
-const OPENED_FACTOR = 6
-/** A request id is made when the headers are there; the answer follows within this time. */
-const ANSWER_MS_MAX = 30 * 60_000
-/** How far clocks were set back between the id and the answer. */
-const CLOCK_MS_MAX = 60_000
-/** Nearly all requests are answered within this time. */
-const NEAR_MS = 5_000
 /** Hours whose blocks are listed at once, where each has few. */
 const HOURS_LISTED_MAX = 24
 const BLOCKS_LISTED_FEW = 64
@@ -54,8 +47,7 @@ export class BlockReader {
   private readonly archived: ArchivedBlocks
   private readonly files: ArchiveBytes
   readonly damaged: DamagedBlocks
-  /** Blocks of single requests: who reads one often reads others of the same time. */
-  private readonly cache = new LRUCache<string, StoredBlock>({ maxSize: CACHED_BYTES_MAX })
+  private readonly finder: BlockFinder
 
   constructor(
     db: Statements,
@@ -66,6 +58,9 @@ export class BlockReader {
     this.files = files
     this.damaged = damaged
     this.archived = new ArchivedBlocks(db, files)
+    this.finder = new BlockFinder(db, (listed, onLost) =>
+      this.read(listed, { ...(onLost && { onLost }) }),
+    )
   }
 
   /** @throws DamagedBlock, which is counted */
@@ -98,7 +93,7 @@ export class BlockReader {
 
   /** Counts a damage, and lets the block be read anew: it may be restored by then. */
   private noteDamage(stored: StoredBlock, error: unknown): void {
-    this.cache.delete(cacheName(stored))
+    this.finder.forget(stored)
     const file = error instanceof DamagedBlock ? error.damage.archivedIn : undefined
     if (file !== undefined) this.files.noteLost(file, 'damaged')
     this.damaged.note(error)
@@ -129,47 +124,7 @@ export class BlockReader {
    * @param onLost see `BlockQuery`
    */
   async *blocksAt(idMs: number, onLost?: (lost: LostBlock) => void): AsyncIterable<StoredBlock> {
-    const near = sql`first_at >= ${momentText(idMs - NEAR_MS)}
-      and first_at < ${momentText(idMs + NEAR_MS)}`
-    // A block begins at most an hour before its last request.
-    const fromMs = spanStart('hour', idMs - CLOCK_MS_MAX)
-    const far = sql`first_at >= ${momentText(fromMs)}
-      and first_at < ${momentText(idMs + ANSWER_MS_MAX)} and not (${near})`
-    // Two statements, because nearly all requests are found near: the second would read an hour.
-    // A merge between them moves a request to a block of another time; the far ones therefore
-    // include those that a merge replaced, which stay readable for hours.
-    for (const [range, withSuperseded] of [
-      [near, false],
-      [far, true],
-    ] as const) {
-      const listed = await this.list(
-        (isIndexSound) => sql`${range} and (id_from <= ${momentText(Math.ceil(idMs))}
-          and id_to >= ${momentText(Math.floor(idMs))} or not ${isIndexSound})`,
-        { order: 'newest', withSuperseded },
-      )
-      for (const block of listed) yield* this.readOnce(block, onLost)
-    }
-  }
-
-  /** An erasure changes a block in its place, and its checksum with it. */
-  private async *readOnce(
-    listed: ListedBlock,
-    onLost?: (lost: LostBlock) => void,
-  ): AsyncIterable<StoredBlock> {
-    const { block_id: blockId, first_at_ms: firstAtMs, checksum } = listed
-    const name = cacheName({ blockId, firstAtMs, checksum })
-    const known = this.cache.get(name)
-    if (known !== undefined) {
-      yield known
-      return
-    }
-    for await (const block of this.read([listed], { ...(onLost && { onLost }) })) {
-      const size = block.data.length + OPENED_FACTOR * block.rawBytes
-      // The row can have changed since it was listed; what is damaged can be restored.
-      const isAsListed = block.checksum === listed.checksum
-      if (isAsListed && areSourcesWhole(block)) this.cache.set(name, block, { size })
-      yield block
-    }
+    yield* this.finder.blocksAt(idMs, onLost)
   }
 
   async *blocksIn(query: BlockQuery): AsyncIterable<StoredBlock> {
@@ -282,27 +237,15 @@ export class BlockReader {
     condition: (isIndexSound: SQL) => SQL,
     query: Pick<BlockQuery, 'order' | 'withSuperseded' | 'reference'>,
   ): Promise<ListedBlock[]> {
-    const { order, withSuperseded = false, reference } = query
-    const isWanted = withSuperseded ? sql`true` : IS_CURRENT
-    const isFilterSound = reference === undefined ? sql`true` : IS_FILTER_SOUND
     // The column of the inner query is a number; that of the answer is a text.
     const by =
-      order === 'oldest'
+      query.order === 'oldest'
         ? sql`listed.first_at, listed.block_id`
         : sql`listed.last_at desc, listed.block_id`
+    const rows = listBlocks(condition, query)
     const listed = await queryRows<ListedBlock>(
       this.db,
-      sql`select block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms, bytes,
-          checksum::float8 as checksum, is_archived, is_filter_sound
-        from (
-          select block_id, first_at, last_at, octet_length(data) as bytes, checksum,
-            false as is_archived, ${isFilterSound} as is_filter_sound
-          from score_blocks where ${isWanted} and ${condition(IS_INDEX_SOUND.score_blocks)}
-          union all
-          select block_id, first_at, last_at, data_bytes + sources_bytes, checksum, true,
-            ${isFilterSound}
-          from score_archive_blocks where ${condition(IS_INDEX_SOUND.score_archive_blocks)}
-        ) as listed order by ${by}`,
+      sql`select ${LISTED_COLUMNS} from ${rows} order by ${by}`,
     )
     for (const block of listed) if (!block.is_filter_sound) this.damaged.note(filterFault(block))
     return listed

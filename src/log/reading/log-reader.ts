@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isId, timeOfId } from '../../platform/ids.ts'
-import { TurnTaker } from '../../platform/turn-taker.ts'
+import { TurnTaker, takeTurn } from '../../platform/turn-taker.ts'
 import { type LostBlock, lostBlockError } from '../archive/archived-blocks.ts'
 import type { OpenBlock } from '../blocks/block-decoder.ts'
 import type { BlockQuery } from '../blocks/block-reader.ts'
@@ -32,6 +33,14 @@ interface LogReaderOptions {
 /** A report over a part of a day would be wrong without a sign. */
 const WHOLE = { isWhole: true } as const
 
+/** A search of the spool takes less, but while gigabytes wait there. */
+const SPOOL_WAIT_MS = 20
+
+/** A request of which only the place is known. */
+interface LocatedRequest {
+  read(): Promise<LoggedRequest>
+}
+
 type OpenCounts = NonNullable<BlockQuery['counts']>['open']
 const NO_COUNTS: OpenCounts = () => null
 
@@ -51,11 +60,26 @@ export class LogReader {
   }
 
   async find(requestId: string): Promise<LoggedRequest | null> {
+    const found = await this.locate(requestId)
+    return found === null ? null : found.read()
+  }
+
+  /** Tells whether the log has a request, without reading it. */
+  async has(requestId: string): Promise<boolean> {
+    return (await this.locate(requestId)) !== null
+  }
+
+  private async locate(requestId: string): Promise<LocatedRequest | null> {
     const idMs = isId(requestId, 'req_') ? timeOfId(requestId) : null
     if (idMs === null) return null
     // The spool first: a record that is drained meanwhile is then found in the database.
-    const waiting = await this.options.tail?.find(requestId, idMs)
-    return waiting ?? this.findInBlocks(requestId, idMs)
+    const waiting = this.options.tail?.find(requestId, idMs)
+    if (waiting !== undefined && (await takesLong(waiting))) {
+      // What the database has waits for no search of a long spool.
+      const stored = await this.findInBlocks(requestId, idMs).catch(() => null)
+      if (stored !== null) return stored
+    }
+    return (await waiting) ?? this.findInBlocks(requestId, idMs)
   }
 
   /**
@@ -68,13 +92,15 @@ export class LogReader {
     return this.options.tail?.waiting(teamId, wanted) ?? []
   }
 
-  private async findInBlocks(requestId: string, idMs: number): Promise<LoggedRequest | null> {
+  private async findInBlocks(requestId: string, idMs: number): Promise<LocatedRequest | null> {
     const { blocks } = this.options
     let damage: Error | null = null
     const onLost = (lost: LostBlock) => {
       damage ??= lostBlockError(lost)
     }
     for await (const stored of blocks.blocksAt(idMs, onLost)) {
+      // A block takes milliseconds to open, and a statement can bring many.
+      if (!this.opened.has(stored)) await takeTurn()
       const block = this.opened.get(stored) ?? blocks.tryOpen(stored)
       if (block instanceof DamagedBlock) {
         damage ??= block
@@ -82,7 +108,9 @@ export class LogReader {
       }
       this.opened.set(stored, block)
       const index = block.find(requestId)
-      if (index >= 0) return block.request(index, await this.listModels(block))
+      if (index >= 0) {
+        return { read: async () => block.request(index, await this.listModels(block)) }
+      }
     }
     // The request can be in the block that can't be opened.
     if (damage !== null) throw damage
@@ -280,6 +308,14 @@ export class LogReader {
   private listModels({ modelIds }: OpenBlock): Promise<ModelsById> {
     return this.options.models.compiled(modelIds)
   }
+}
+
+async function takesLong(search: Promise<unknown>): Promise<boolean> {
+  const ended = search.then(
+    () => false,
+    () => false,
+  )
+  return Promise.race([ended, sleep(SPOOL_WAIT_MS, true, { ref: false })])
 }
 
 /** Tells whether a request of a block is one that a query asks for. */

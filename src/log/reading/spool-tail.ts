@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises'
 import pLimit from 'p-limit'
 import { AppError, serviceBusy } from '../../errors.ts'
+import { CallGroups } from '../../platform/db/call-groups.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { type LoggedRequest, readLoggedRequest } from '../record/logged-request.ts'
 import type { ModelSource } from '../record/model-source.ts'
@@ -17,11 +18,25 @@ export interface UndrainedSpool {
   undrained(): readonly SegmentRange[]
 }
 
+/** A record of the spool, before it is read. */
+interface WaitingRecord {
+  read(): Promise<LoggedRequest>
+}
+
+interface WantedRequest {
+  readonly id: Buffer
+  /** The time in its id. */
+  readonly idMs: number
+}
+
 const PART_BYTES = 512 * 1024
 /** A request's time lies at most so much after the time in its id. */
 const SCORED_WITHIN_MS = 120_000
 /** Searches that read files at a time: further ones wait. */
 const SEARCHES_MAX = 2
+/** Requests that one search looks for, and its longest time. */
+const SEARCHED_MAX = 16
+const SEARCH_MS_MAX = 60_000
 /** Beyond so much that waits nobody looks for references: it takes the drain some seconds. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
 
@@ -37,6 +52,14 @@ export class SpoolTail {
   private readonly models: ModelSource
   private readonly erased: (payload: Buffer) => Promise<Buffer>
   private readonly limit = pLimit(SEARCHES_MAX)
+  /** Who looks for single requests at the same time shares a search. */
+  private readonly searches = new CallGroups({
+    run: (wanted: readonly WantedRequest[]) => this.limit(() => this.findPayloads(wanted)),
+    weightMax: SEARCHED_MAX,
+    deadlineMs: SEARCH_MS_MAX,
+    groupsAtOnce: SEARCHES_MAX,
+    makeOverdueError: serviceBusy,
+  })
 
   /** @param erased takes the references out of a record that are erased by now */
   constructor(
@@ -49,11 +72,11 @@ export class SpoolTail {
     this.erased = erased
   }
 
-  async find(requestId: string, idMs: number): Promise<LoggedRequest | null> {
+  async find(requestId: string, idMs: number): Promise<WaitingRecord | null> {
     if (this.spool.undrained().length === 0) return null
-    const found = await this.limit(() => this.findPayload(requestId, idMs))
-    if (found === null) return null
-    return this.readRequest(await this.erased(found))
+    const payload = await this.searches.call({ id: Buffer.from(requestId), idMs })
+    if (payload === null) return null
+    return { read: async () => this.readRequest(await this.erased(payload)) }
   }
 
   /**
@@ -115,22 +138,26 @@ export class SpoolTail {
     return readLoggedRequest(payload, await this.models.compiled(modelIds))
   }
 
-  private async findPayload(requestId: string, idMs: number): Promise<Buffer | null> {
-    const id = Buffer.from(requestId)
+  /** @returns in the same order; null for a request that the spool does not have */
+  private async findPayloads(wanted: readonly WantedRequest[]): Promise<(Buffer | null)[]> {
+    const found = new Map<WantedRequest, Buffer>()
     /** The range that follows in the same directory, and when its first record was scored. */
     let behind: { readonly directory: string; readonly firstAtMs: number | null } | null = null
     // From the newest range on, because each says when the one before it ends.
     for (const range of this.spool.undrained().toReversed()) {
+      if (found.size === wanted.length) break
       const { directory } = range
       const firstAtMs = await findStart(range)
       const endsAtMs = behind?.directory === directory ? behind.firstAtMs : null
       behind = { directory, firstAtMs }
-      if (firstAtMs !== null && firstAtMs > idMs + SCORED_WITHIN_MS) continue
-      if (endsAtMs !== null && endsAtMs < idMs - SCORED_WITHIN_MS) continue
-      const payload = await payloadIn(range, id)
-      if (payload !== null) return payload
+      const sought = wanted.filter((one) => {
+        if (found.has(one)) return false
+        if (firstAtMs !== null && firstAtMs > one.idMs + SCORED_WITHIN_MS) return false
+        return endsAtMs === null || endsAtMs >= one.idMs - SCORED_WITHIN_MS
+      })
+      await findIn(range, sought, found)
     }
-    return null
+    return wanted.map((one) => found.get(one) ?? null)
   }
 }
 
@@ -149,15 +176,33 @@ async function findStart(range: SegmentRange): Promise<number | null> {
   return null
 }
 
-/** The record that contains the id as its own. */
-async function payloadIn(range: SegmentRange, id: Buffer): Promise<Buffer | null> {
+/** Adds the records that contain a wanted id as their own. */
+async function findIn(
+  range: SegmentRange,
+  wanted: readonly WantedRequest[],
+  found: Map<WantedRequest, Buffer>,
+): Promise<void> {
+  let left = wanted
+  if (left.length === 0) return
   for await (const { bytes, payloads } of listParts(range)) {
-    if (!bytes.includes(id)) continue
-    for (const { start, end } of payloads) {
-      const payload = bytes.subarray(start, end)
-      // A batch can contain the id as the id of a record.
-      if (payload.includes(id) && readRequestId(payload) === id.toString()) return payload
+    for (const one of left) {
+      const payload = bytes.includes(one.id) ? payloadIn(bytes, payloads, one.id) : null
+      if (payload !== null) found.set(one, payload)
     }
+    left = left.filter((one) => !found.has(one))
+    if (left.length === 0) return
+  }
+}
+
+function payloadIn(
+  bytes: Buffer,
+  payloads: readonly { readonly start: number; readonly end: number }[],
+  id: Buffer,
+): Buffer | null {
+  for (const { start, end } of payloads) {
+    const payload = bytes.subarray(start, end)
+    // A batch can contain the id as the id of a record.
+    if (payload.includes(id) && readRequestId(payload) === id.toString()) return payload
   }
   return null
 }

@@ -14,6 +14,8 @@ interface CallGroupsOptions<Item, Result> {
   readonly deadlineMs: number
   /** Statements that are under way at a time; by default one. */
   readonly groupsAtOnce?: number
+  /** The error of a call that has failed so; by default the database does not answer. */
+  readonly makeOverdueError?: () => Error
 }
 
 interface Call<Item, Result> {
@@ -69,7 +71,8 @@ export class CallGroups<Item, Result> {
   }
 
   private dropOverdue(): void {
-    const untilMs = performance.now() - this.options.deadlineMs
+    const { deadlineMs, makeOverdueError = databaseSilent } = this.options
+    const untilMs = performance.now() - deadlineMs
     const firstInTime = this.waiting.findIndex(({ sinceMs }) => sinceMs > untilMs)
     const overdue = firstInTime === -1 ? this.waiting.length : firstInTime
     for (const { reject } of this.waiting.splice(0, overdue)) reject(makeOverdueError())
@@ -89,7 +92,7 @@ export class CallGroups<Item, Result> {
 
   /** Never rejects. */
   private async runGroup(calls: readonly Call<Item, Result>[]): Promise<void> {
-    const { run, deadlineMs } = this.options
+    const { run, deadlineMs, makeOverdueError = databaseSilent } = this.options
     const overdue = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
       overdue.reject(makeOverdueError())
@@ -105,6 +108,6 @@ export class CallGroups<Item, Result> {
   }
 }
 
-function makeOverdueError(): AppError {
+function databaseSilent(): AppError {
   return new AppError('unavailable', 'the database does not answer, try again later')
 }

@@ -68,6 +68,8 @@ function segment({ id, atMs }: { id: number; atMs: number }, records: readonly L
   })
 }
 
+const read = async (id: string, idMs: number) => (await tail().find(id, idMs))?.read()
+
 const logged = (atMs: number): Logged => ({ id: newId('req_', atMs), atMs })
 
 // Up to gigabytes wait while the database is away; what was answered must still be found.
@@ -78,9 +80,29 @@ test('a record is found in the segment of its time, and no other is taken for it
     segment({ id: index + 1, atMs: hours[index] ?? 0 }, part)
   }
   for (const { id, atMs } of records.flat()) {
-    expect((await tail().find(id, atMs))?.requestId).toBe(id)
+    expect((await read(id, atMs))?.requestId).toBe(id)
   }
   expect(await tail().find(newId('req_', NOW), NOW)).toBeNull()
+})
+
+// Many clients ask again for what was under way when their connections broke.
+test('requests that are looked for together are found in one search', async () => {
+  const records = Array.from({ length: 12 }, (_, index) => logged(NOW + index))
+  segment({ id: 1, atMs: NOW }, records.slice(0, 6))
+  segment({ id: 2, atMs: NOW + 6 }, records.slice(6))
+  let searches = 0
+  const undrained = () => {
+    searches++
+    return ranges
+  }
+  const models = { compiled: async () => new Map() }
+  const shared = new SpoolTail({ undrained }, models, async (payload) => payload)
+  const wanted = [...records.toReversed(), logged(NOW)]
+  const found = await Promise.all(wanted.map(({ id, atMs }) => shared.find(id, atMs)))
+  const ids = await Promise.all(found.map(async (one) => (await one?.read())?.requestId))
+  expect(ids).toEqual([...records.toReversed().map(({ id }) => id), undefined])
+  // Each asks once whether anything waits.
+  expect(searches - wanted.length).toBe(1)
 })
 
 test('a batch that contains the id as the id of a record is another request', async () => {
@@ -92,7 +114,7 @@ test('a batch that contains the id as the id of a record is another request', as
 test('a record behind one that is larger than a part of a file is found', async () => {
   const wanted = logged(NOW + 1)
   segment({ id: 1, atMs: NOW }, [{ ...logged(NOW), recordId: 'x'.repeat(2_000_000) }, wanted])
-  expect((await tail().find(wanted.id, wanted.atMs))?.rows).toEqual([
+  expect((await read(wanted.id, wanted.atMs))?.rows).toEqual([
     { id: null, results: [expect.objectContaining({ score: 1, cells: [4] })] },
   ])
 })

@@ -85,8 +85,8 @@ test('the columns that rollups are read by are those of the table', () => {
 
 // The code is camelCase, so that a word with an underscore is a name of SQL.
 test('every name in the raw SQL is a column, or is introduced by the SQL itself', () => {
-  const introduced = [...code.matchAll(/\bas (\w+)|\b(\w+) as \(|\bas \w+\(([\w, ]+)\)/g)].flatMap(
-    ([, alias = '', query = '', list = '']) => [alias, query, ...list.split(/, /)],
+  const introduced = [...code.matchAll(/\bas \w+\(([\w, ]+)\)|\bas (\w+)|\b(\w+) as \(/g)].flatMap(
+    ([, list = '', alias = '', query = '']) => [...list.split(/, /), alias, query],
   )
   const known = new Set([
     ...[...TABLES, logErasures, logTrees].flatMap((table) => [
