@@ -272,11 +272,13 @@ function wire(config: Config, deps: Deps, parts: WireOptions) {
     () => health.trouble,
   )
   health.startProbes(deps.guarded({ ping: deps.database.ping }).ping)
+  const logReader = openLogReader({ ...deps, ...openedLog })
   const { serving, cache, challengerFailures, ...scored } = openScoring(deps, {
     ...lives,
     readiness,
     keys,
     scoreLog: parts.scoreLog,
+    reader: logReader.reader,
     countedDeployments: config.metricsDeployments,
     batchThreads: config.batchThreads ?? batchThreadsFor(config.workers),
   })
@@ -296,7 +298,6 @@ function wire(config: Config, deps: Deps, parts: WireOptions) {
     onChange,
   })
   const { models } = registry
-  const logReader = openLogReader({ ...deps, ...openedLog })
   const outcomes = openOutcomes(deps, {
     reader: logReader.reader,
     directory: join(dataDir.path, 'imports'),

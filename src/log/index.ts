@@ -71,7 +71,13 @@ export type { LoggedRequest, LoggedResult } from './record/logged-request.ts'
 export { ModelParts } from './record/model-parts.ts'
 export type { ModelSource, ModelsById } from './record/model-source.ts'
 export { PreparedHead } from './record/prepared-head.ts'
-export { type RecordV4, readHeadV4, readRowsV4, type ScoreKey } from './record/record-v4.ts'
+export {
+  type RecordV4,
+  readHeadV4,
+  readRowsV4,
+  type ScoreKey,
+  WARNINGS_MAX,
+} from './record/record-v4.ts'
 export { RecordBytes, RecordWriter, type ResponseFacts } from './record/record-writer.ts'
 export type { Counts } from './rollups/counts.ts'
 export { findLatencyBucket, latencyPercentileMs } from './rollups/latency-buckets.ts'
@@ -93,8 +99,6 @@ export {
   spanStart,
   type TimeRange,
 } from './rollups/spans.ts'
-export type { KeyOfRequest } from './score-keys/key-rows.ts'
-export type { FoundScoreKey } from './score-keys/store.ts'
 export type {
   Durability,
   LoggedFacts,

@@ -1,13 +1,14 @@
 import type { Readiness } from '../http/readiness.ts'
 import type { KeyService } from '../identity/keys/service.ts'
 import { KeysInUseStore } from '../identity/keys/store.ts'
-import type { ScoreLog } from '../log/index.ts'
+import type { LogReader, ScoreLog } from '../log/index.ts'
 import { WarmUp } from '../platform/caches/warm-up.ts'
 import type { Deps } from '../platform/deps.ts'
 import { errorFacts } from '../platform/error-facts.ts'
 import { BatchThreads } from './batch-threads/batch-threads.ts'
 import { ChallengerFailures } from './challenger-failures.ts'
 import { ServingCache } from './model-cache.ts'
+import { RemadeAnswers } from './remade-answers.ts'
 import { ScoringService } from './service.ts'
 import { DeploymentsInUseStore, PostgresServingStore } from './store.ts'
 import { type ApplicantRouteOptions, TrialService } from './trial.ts'
@@ -21,6 +22,7 @@ interface ScoringOptions {
   readonly ttlMs: number
   readonly unavailableTtlMs: number
   readonly scoreLog: ScoreLog
+  readonly reader: LogReader
   /** Number of deployments with metrics of their own. */
   readonly countedDeployments: number
   readonly batchThreads: number
@@ -47,6 +49,8 @@ export function openScoring({ db, guarded, clock, log }: Deps, options: ScoringO
     clock,
     countedDeployments: options.countedDeployments,
   })
+  const { reader } = options
+  const remadeAnswers = new RemadeAnswers({ reader, cache, models: serving, clock })
   const trials = new TrialService(cache, clock)
   const batchThreads = new BatchThreads({
     threads: options.batchThreads,
@@ -76,5 +80,6 @@ export function openScoring({ db, guarded, clock, log }: Deps, options: ScoringO
   })
   readiness.add('memory', () => warmUp.refusal)
   warmUp.start()
-  return { scoring, applicants, serving, cache, challengerFailures, batchThreads, warmUp }
+  const services = { scoring, remadeAnswers, applicants, batchThreads, warmUp }
+  return { ...services, serving, cache, challengerFailures }
 }

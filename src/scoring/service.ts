@@ -8,6 +8,7 @@ import type { ChallengerFailures } from './challenger-failures.ts'
 import {
   assignModel,
   CHAMPION,
+  type Evaluation,
   logResults,
   modelAt,
   scoreOnAllModels,
@@ -183,15 +184,10 @@ export class ScoringService {
     violations.throwIfAny()
     const { bucket, position } = assignModel(deployment, request.routingKey ?? requestId)
     const served = evaluation.failed?.has(position) ? CHAMPION : position
-    const model = modelAt(deployment, served)
-    const { modelScore, responseParts: response } = model
-    const { reasons = null } = request
-    if (reasons !== null) requireReasons(deployment)
-    const shadowText = shadowScores(evaluation)
+    const { modelScore } = modelAt(deployment, served)
+    if ((request.reasons ?? null) !== null) requireReasons(deployment)
     const scoredAtMs = this.clock.epochMs()
-    const furtherText = reasons === null ? '' : singleReasons(model, reasons)
-    const frame = makeFrame(request, scoredAtMs, reservedName, shadowText + furtherText)
-    const text = response.single(modelScore, applicant, frame)
+    const text = writeAnswer(evaluation, request, { served, scoredAtMs })
     logResults(rows, evaluation, null, 'single')
     this.values.note(modelScore)
     this.byDeployment.find(deployment.state.deploymentId)?.note(modelScore)
@@ -305,6 +301,20 @@ function endingLogStep<Response>(
     span.endStep('log')
     onOutcome(outcome)
   }
+}
+
+/** The answer to a request for a single score: the same facts give the same text. */
+export function writeAnswer(
+  evaluation: Evaluation,
+  request: SingleRequest,
+  { served, scoredAtMs }: { readonly served: number; readonly scoredAtMs: number },
+): string {
+  const { reasons = null, reservedName } = request
+  const model = modelAt(evaluation.deployment, served)
+  const shadowText = shadowScores(evaluation)
+  const furtherText = reasons === null ? '' : singleReasons(model, reasons)
+  const frame = makeFrame(request, scoredAtMs, reservedName, shadowText + furtherText)
+  return model.responseParts.single(model.modelScore, evaluation.applicant, frame)
 }
 
 export function makeFrame(
