@@ -18,7 +18,13 @@ import { openJobs } from './jobs/open.ts'
 import { JobStore } from './jobs/store.ts'
 import { openWebhooks } from './jobs/webhooks/open.ts'
 import type { Drain, OpenArchive, OpenScoreLog, ScoreLog, SpoolReader } from './log/index.ts'
-import { openArchive, openLogReader, openReading, openScoreLog } from './log/wiring.ts'
+import {
+  openArchive,
+  openLogReader,
+  openReading,
+  openScoreLog,
+  ScoreKeyStore,
+} from './log/wiring.ts'
 import { openOutcomes } from './outcomes/open.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
 import { openFeed } from './platform/caches/open-invalidation.ts'
@@ -129,6 +135,8 @@ export async function createServices(config: Config, options: ServiceOptions): P
   const changes = openFeed({ redis, listener: caches, log })
   opened.defer(() => changes.close())
 
+  let endLease = async (): Promise<void> => undefined
+  opened.defer(() => endLease())
   const openedLog = await openScoreLog({
     database,
     directory: join(dataDir.path, 'spool'),
@@ -145,14 +153,18 @@ export async function createServices(config: Config, options: ServiceOptions): P
   const writers: { close(): void | Promise<void> }[] = [openedLog]
   opened.defer(async () => void (await Promise.all(writers.map((writer) => writer.close()))))
 
-  const idempotency = openIdempotency(
+  const idempotency = await openIdempotency(
     { database, clock, log },
     {
       secret: jwtSecret,
       formerSecret: config.formerJwtSecret,
       bytesMax: config.idempotencyBytesMax,
+      loggedKeys: new ScoreKeyStore(database.db),
+      redisUrl: redis?.cluster === null ? redis.url : null,
+      undrainedMs: () => openedLog.spool.stats.oldestAgeMs,
     },
   )
+  endLease = () => idempotency.endLease()
   opened.defer(() => idempotency.close())
 
   const health = new DatabaseHealth(clock, healthLines(log))

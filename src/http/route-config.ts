@@ -1,5 +1,6 @@
 import type { Operation } from '../../schemas/docs.ts'
 import type { Access } from './access/caller.ts'
+import type { KeyedScore } from './idempotency/score-claims/score-claims.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -12,6 +13,8 @@ declare module 'fastify' {
     isBodyOptional?: boolean
     /** The route executes a request with an `Idempotency-Key` once, see `src/idempotency`. */
     takesIdempotencyKey?: boolean
+    /** On a route for single scores: what idempotency needs of a request whose body was read. */
+    keyedScore?: (request: FastifyRequest) => KeyedScore
     /**
      * Takes the bytes of a body, and gives what the route's schema and handler see in place of it.
      * Null, at once or later: the body is parsed.

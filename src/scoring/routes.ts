@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest, preValidationHookHandler } from 'fastify'
 import { errorResponses } from '../../schemas/errors.ts'
 import { ReasonsQuery } from '../../schemas/reasons.ts'
@@ -22,6 +22,7 @@ import { readBodyLimit } from '../http/body-limit.ts'
 import type { LoadShedder } from '../http/overload/load-shedder.ts'
 import { JSON_TYPE } from '../http/reply.ts'
 import { acceptInstances, validatorCompiler } from '../http/validators.ts'
+import type { ScoreKey } from '../log/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import {
   type BatchCall,
@@ -31,8 +32,9 @@ import {
 } from './batch-request.ts'
 import type { BatchThreads } from './batch-threads/batch-threads.ts'
 import { countFeatures, weighBatch } from './batch-threads/batch-weight.ts'
+import { type LoggedAnswers, makeKeyedScore } from './keyed-score.ts'
 import { reasonsWanted } from './reason-texts.ts'
-import type { AnswerForm, BatchRequest } from './requests.ts'
+import type { AnswerForm, BatchRequest, SingleRequest } from './requests.ts'
 import {
   readReference,
   readRoutingKey,
@@ -46,6 +48,7 @@ import type { ScoringService } from './service.ts'
 
 interface ScoringRouteOptions {
   readonly scoring: ScoringService
+  readonly remadeAnswers: LoggedAnswers
   readonly batchThreads: BatchThreads
   readonly clock: Clock
   readonly telemetry: { readonly shedder: Pick<LoadShedder, 'isBusyFor'> }
@@ -61,7 +64,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
   app,
   options,
 ) => {
-  const { scoring } = options
+  const { scoring, remadeAnswers } = options
   const bodyLimit = readBodyLimit(app, SINGLE_BODY_BYTES_MAX)
 
   app.post(
@@ -79,22 +82,12 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         access: SCORING_KEY,
         load: 'single',
         takesIdempotencyKey: true,
+        keyedScore: (request) => makeKeyedScore(remadeAnswers, readSingle(request as SingleCall)),
       },
     },
     (request, reply) => {
       reply.type(JSON_TYPE)
-      const { reasons, lang } = request.query
-      const scoreRequest = readScoreRequest({
-        requestId: request.id,
-        slug: request.params.slug,
-        body: request.body,
-        routingKey: readRoutingKey(request.headers['x-routing-key']),
-        reference: readReference(request.headers['x-reference-id']),
-        receivedAtMs: request.receivedAtMs,
-        reasons: reasonsWanted(reasons, lang),
-        span: request.span,
-      })
-      scoring.score(keyCaller(request), scoreRequest, (outcome) => void reply.send(outcome))
+      scoring.score(keyCaller(request), readSingle(request), (outcome) => void reply.send(outcome))
     },
   )
 
@@ -137,23 +130,13 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         access: SCORING_KEY,
         load: 'single',
         takesIdempotencyKey: true,
+        keyedScore: (request) =>
+          makeKeyedScore(remadeAnswers, readScorecardScore(request as ScorecardCall)),
       },
     },
     (request, reply) => {
       reply.type(JSON_TYPE)
-      const scoreRequest = {
-        requestId: request.id,
-        deploymentId: request.body.scorecard_id,
-        applicant: request.body.applicant,
-        reservedName: undefined,
-        reference: readReference(request.headers['x-reference-id']),
-        strictMode: request.body.strict_mode ?? false,
-        form: 'scorecard',
-        reasons: reasonsWanted(request.body.include_reasons, request.body.lang),
-        routingKey: readRoutingKey(request.headers['x-routing-key']),
-        receivedAtMs: request.receivedAtMs,
-        span: request.span,
-      } as const
+      const scoreRequest = readScorecardScore(request)
       scoring.score(keyCaller(request), scoreRequest, (outcome) => void reply.send(outcome))
     },
   )
@@ -181,6 +164,52 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         readScorecardBatch({ ...facts, body: request.body }),
       ),
   )
+}
+
+type SingleCall = FastifyRequest<{
+  Params: Static<typeof SlugParams>
+  Querystring: Static<typeof ReasonsQuery>
+  Body: Static<typeof ScoreRequest>
+}>
+
+function readSingle(request: SingleCall): SingleRequest {
+  const { id, params, body, query, headers, receivedAtMs, span } = request
+  const call = readScoreRequest({
+    requestId: id,
+    slug: params.slug,
+    body,
+    routingKey: readRoutingKey(headers['x-routing-key']),
+    reference: readReference(headers['x-reference-id']),
+    receivedAtMs,
+    reasons: reasonsWanted(query.reasons, query.lang),
+    span,
+  })
+  return { ...call, key: loggedKey(request) }
+}
+
+type ScorecardCall = FastifyRequest<{ Body: Static<typeof ScorecardScoreRequest> }>
+
+function readScorecardScore(request: ScorecardCall): SingleRequest {
+  const { id, body, headers, receivedAtMs, span } = request
+  return {
+    requestId: id,
+    deploymentId: body.scorecard_id,
+    applicant: body.applicant,
+    reservedName: undefined,
+    reference: readReference(headers['x-reference-id']),
+    strictMode: body.strict_mode ?? false,
+    form: 'scorecard',
+    reasons: reasonsWanted(body.include_reasons, body.lang),
+    routingKey: readRoutingKey(headers['x-routing-key']),
+    receivedAtMs,
+    span,
+    key: loggedKey(request),
+  }
+}
+
+/** The key that the record carries, once the request has claimed it. */
+function loggedKey({ keyed }: FastifyRequest): ScoreKey | null {
+  return keyed?.score?.logged ?? null
 }
 
 /** Logs and answers what a thread has scored, or scores the batch here. */

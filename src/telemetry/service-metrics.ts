@@ -104,17 +104,17 @@ export function addServiceMetrics(metrics: MetricRegistry, parts: MeasuredParts)
   )
   metrics.counter(
     'scoreline_connections_refused_total',
-    'Connections that were closed at once because there were too many.',
+    'Connections closed at once because there were too many.',
     () => connections.refused,
   )
   metrics.gauge(
     'scoreline_large_body_bytes',
-    'Size of the large bodies of requests in progress.',
+    'Size of large bodies of requests in progress.',
     () => shedder.bodies.heldBytes,
   )
   metrics.gauge(
     'scoreline_large_answer_bytes',
-    'Size of the large batch responses that clients have not read yet.',
+    'Size of large batch responses that clients have not read.',
     () => shedder.answers.heldBytes,
   )
   metrics.counter('scoreline_database_calls_total', 'Database calls, by outcome.', () =>
@@ -249,12 +249,17 @@ export function addLimiterMetrics(metrics: MetricRegistry, limiter: Limiter): vo
 
 export function addIdempotencyMetrics(
   metrics: MetricRegistry,
-  { counts }: Pick<IdempotencyService, 'counts'>,
+  idempotency: Pick<IdempotencyService, 'counts' | 'areScoreKeysInRedis'>,
 ): void {
   metrics.counter(
     'scoreline_idempotent_requests_total',
-    'Requests with an Idempotency-Key, by what became of them.',
-    () => Object.entries(counts).map(([outcome, count]) => [{ outcome }, count]),
+    'Requests with an Idempotency-Key, by outcome.',
+    () => Object.entries(idempotency.counts).map(([outcome, count]) => [{ outcome }, count]),
+  )
+  metrics.gauge(
+    'scoreline_idempotency_keys_in_redis',
+    '1 while Redis has the keys of scores.',
+    () => (idempotency.areScoreKeysInRedis ? 1 : 0),
   )
 }
 

@@ -3,6 +3,12 @@ import type { Deps } from '../../platform/deps.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import { LogThrottle } from '../../platform/log-throttle.ts'
 import { maintainKeys } from './maintenance.ts'
+import { AgreementStore } from './score-claims/agreement-store.ts'
+import { ClaimsMode } from './score-claims/claims-mode.ts'
+import { loadKeys, StoredKeyStore } from './score-claims/key-loader.ts'
+import type { LoggedKeys } from './score-claims/logged-keys.ts'
+import { RedisClaims } from './score-claims/redis-claims.ts'
+import { ScoreClaims } from './score-claims/score-claims.ts'
 import { IdempotencyService } from './service.ts'
 import { IdempotencyStore, STORE_DEADLINE_MS } from './store.ts'
 import { TeamRoom } from './team-room.ts'
@@ -14,21 +20,29 @@ interface IdempotencyOptions {
   readonly formerSecret: string | null
   /** Bound of what is kept. */
   readonly bytesMax: number
+  /** Redis; null: the keys of scores are claimed in the database. */
+  readonly redisUrl: string | null
+  readonly loggedKeys: LoggedKeys
+  /** Age of the oldest score that is not in the database; null: all are. */
+  readonly undrainedMs: () => number | null
 }
 
 export interface OpenIdempotency {
   readonly service: IdempotencyService
   close(): Promise<void>
+  /** To be called after `close`, when the score log has closed. */
+  endLease(): Promise<void>
 }
 
 /** No request waits for maintenance. */
 const MAINTENANCE_DEADLINE_MS = 60_000
 
 /** Opens idempotency and the maintenance of what it stores. */
-export function openIdempotency(
+export async function openIdempotency(
   { database, clock, log }: Pick<Deps, 'database' | 'clock' | 'log'>,
-  { secret, formerSecret, bytesMax }: IdempotencyOptions,
-): OpenIdempotency {
+  options: IdempotencyOptions,
+): Promise<OpenIdempotency> {
+  const { secret, formerSecret, bytesMax } = options
   const store = new IdempotencyStore(database.db)
   const throttle = new LogThrottle(clock)
   const logFailure = (text: string) => (error: unknown) => {
@@ -42,8 +56,10 @@ export function openIdempotency(
     bytesMax,
     onFailure: logFailure('the answers kept for Idempotency-Keys could not be counted'),
   })
+  const scores = await openScoreClaims({ database, clock, log }, options)
   const service = new IdempotencyService({
     store: guarded(STORE_DEADLINE_MS),
+    scoreClaims: scores.claims,
     room,
     clock,
     secret,
@@ -62,8 +78,79 @@ export function openIdempotency(
   }).start()
   return {
     service,
+    endLease: scores.endLease,
     close: async () => {
-      await Promise.all([service.close(), maintenance.close(), room.close()])
+      await Promise.all([service.close(), scores.close(), maintenance.close(), room.close()])
+    },
+  }
+}
+
+/** A replica of which others have one secret alone claims keys in the database. */
+async function openScoreClaims(
+  { database, clock, log }: Pick<Deps, 'database' | 'clock' | 'log'>,
+  { redisUrl, formerSecret, loggedKeys, undrainedMs }: IdempotencyOptions,
+) {
+  const throttle = new LogThrottle(clock)
+  const logFailure = (text: string) => (error: unknown) => {
+    const count = throttle.hit(text)
+    if (count > 0) log.warn({ count, err: errorFacts(error) }, text)
+  }
+  const agreements = guardStore(new AgreementStore(database.db), {
+    deadlineMs: STORE_DEADLINE_MS,
+    renew: () => {},
+  })
+  const stored = new StoredKeyStore(database.db)
+  const hasRedis = redisUrl !== null && formerSecret === null
+  const redis: RedisClaims | null = hasRedis
+    ? new RedisClaims({
+        url: redisUrl,
+        place: await agreements.readPlace(),
+        onOpen: (run) => mode.connect(run),
+        onLost: (reason) => mode.disconnect(reason),
+      })
+    : null
+  const mode: ClaimsMode = new ClaimsMode({
+    store: agreements,
+    clock,
+    hasRedis,
+    isDrainedSince: (sinceMs) => {
+      const ageMs = undrainedMs()
+      const isStored = ageMs === null || ageMs < clock.monotonicMs() - sinceMs
+      return claims.open === 0 && isStored
+    },
+    look: async () => redis?.look(),
+    load: (mark) =>
+      redis === null
+        ? Promise.resolve(false)
+        : loadKeys({ redis, stored, logged: loggedKeys }, mark),
+    onFailed: logFailure('the agreement on the Idempotency-Keys of scores could not be renewed'),
+    onMode: (to, reason) => {
+      if (to === 'fast') log.info('the Idempotency-Keys of scores are claimed in Redis')
+      else if (to === 'both') {
+        log.info(
+          { reason },
+          'the Idempotency-Keys of scores are claimed in the database and in Redis',
+        )
+      } else if (hasRedis) {
+        log.warn({ reason }, 'the Idempotency-Keys of scores are claimed in the database')
+      }
+    },
+  })
+  const claims = new ScoreClaims({
+    mode,
+    redis,
+    logged: guardStore(loggedKeys, { deadlineMs: STORE_DEADLINE_MS, renew: () => {} }),
+    clock,
+    onFailure: logFailure('the Idempotency-Key of a score could not be claimed in Redis'),
+  })
+  // Without Redis nobody has to know of this process before its first score with a key.
+  if (hasRedis) mode.start()
+  return {
+    claims,
+    endLease: () => mode.endLease(),
+    close: async () => {
+      await mode.close()
+      redis?.close()
     },
   }
 }

@@ -9,6 +9,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { AppError } from '../../errors.ts'
 import type { Caller, IdempotencyClaim } from '../access/caller.ts'
 import { provenCaller } from '../access/request-caller.ts'
+import type { ClaimedScore } from './begun.ts'
 import { computeDigest, type KeptAnswer } from './sealer.ts'
 import { type IdempotencyService, isIdempotencyKey, NOT_KEPT_HEADER } from './service.ts'
 
@@ -37,6 +38,8 @@ interface Keyed {
   bodyDigest: Uint8Array
   state: 'read' | 'claimed' | 'not-kept' | 'settled'
   claim: IdempotencyClaim | null
+  /** In place of `claim` where the log keeps the answer. */
+  score: ClaimedScore | null
 }
 
 /** End of a request whose body was streamed. */
@@ -112,15 +115,21 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
       const caller = provenCaller(request)
       const { method = '', url = '' } = request.raw
       const { bodyDigest } = keyed
+      const score = request.routeOptions.config.keyedScore?.(request)
       const begun =
         request.answered === null
-          ? await idempotency.begin({ caller, method, url, key, bodyDigest })
+          ? await idempotency.begin({ caller, method, url, key, bodyDigest, score })
           : ({ kind: 'answered', answer: request.answered } as const)
       if (begun.kind === 'answered') {
         keyed.state = 'settled'
         await noteSecret(request, caller, begun.answer)
         answerAgain(reply, begun.answer)
         return { isAnswered: true, claim: null }
+      }
+      if (begun.kind === 'claimed-score') {
+        keyed.state = 'claimed'
+        keyed.score = begun.claim
+        return { isAnswered: false, claim: null }
       }
       keyed.state = begun.kind
       if (begun.kind !== 'claimed') return { isAnswered: false, claim: null }
@@ -149,7 +158,15 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
       keyed.state = 'settled'
       const isSuccess = reply.statusCode >= 200 && reply.statusCode < 300
       const sayNotKept = () => void reply.header(NOT_KEPT_HEADER, 'false')
-      if (keyed.claim === null) {
+      const { score } = keyed
+      if (score !== null && isSuccess) {
+        idempotency.keepScore(score, provenCaller(request).teamId, (isKept) => {
+          if (!isKept) sayNotKept()
+          done(null, payload)
+        })
+      } else if (score !== null) {
+        idempotency.releaseScore(score).then(() => done(null, payload), done)
+      } else if (keyed.claim === null) {
         if (isSuccess) sayNotKept()
         done(null, payload)
       } else if (isSuccess) {
@@ -172,7 +189,8 @@ function takeBody(
   done: (error: null, payload: RequestPayload) => void,
 ): void {
   if (request.headers[HEADER] !== undefined) {
-    const keyed: Keyed = { bodyDigest: computeDigest(''), state: 'read', claim: null }
+    const bodyDigest = computeDigest('')
+    const keyed: Keyed = { bodyDigest, state: 'read', claim: null, score: null }
     request.keyed = keyed
     request.onBody = (bytes) => {
       keyed.bodyDigest = computeDigest(bytes)

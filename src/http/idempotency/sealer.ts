@@ -76,6 +76,8 @@ export class AnswerSealer {
   }
 
   private computeHash(purpose: string, content: string | Buffer): Buffer {
-    return createHmac('sha256', this.hashingKey).update(`${purpose}\n`).update(content).digest()
+    const hmac = createHmac('sha256', this.hashingKey)
+    if (typeof content === 'string') return hmac.update(`${purpose}\n${content}`).digest()
+    return hmac.update(`${purpose}\n`).update(content).digest()
   }
 }

@@ -1,9 +1,12 @@
-import { AppError } from '../../errors.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { randomBase62 } from '../../platform/ids.ts'
 import { Periodic } from '../../platform/periodic.ts'
 import type { Caller, IdempotencyClaim } from '../access/caller.ts'
-import { AnswerSealer, type KeptAnswer } from './sealer.ts'
+import { type AskedHash, type AskedHashes, makeHashes } from './asked-hashes.ts'
+import { type Begun, type ClaimedScore, KeyCounts } from './begun.ts'
+import { type ClaimingScore, type EarlyClaim, KeyedScores } from './score-claims/keyed-scores.ts'
+import type { KeyedScore, ScoreClaims } from './score-claims/score-claims.ts'
+import { AnswerSealer, type KeptAnswer, type KeyScope } from './sealer.ts'
 import type { HashClaim, HeldKey, IdempotencyStore } from './store.ts'
 import type { TeamRoom } from './team-room.ts'
 
@@ -16,6 +19,10 @@ export interface KeyedRequest {
   readonly key: string
   /** SHA-256 of the body's bytes. */
   readonly bodyDigest: Uint8Array
+  /** Absent for a request whose answer the log does not have. */
+  readonly score?: KeyedScore | undefined
+  /** The claim that was begun with `beginEarly`. */
+  readonly early?: EarlyClaim | null
 }
 
 /** Tells whether a text may be an `Idempotency-Key`: 1 to 255 printable ASCII characters. */
@@ -23,20 +30,12 @@ export function isIdempotencyKey(text: string): boolean {
   return PRINTABLE.test(text)
 }
 
-/**
- * The way on for a request: it is answered from the store, executed under a claim, or executed
- * without.
- */
-export type Begun =
-  | { readonly kind: 'answered'; readonly answer: KeptAnswer }
-  | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim }
-  | { readonly kind: 'not-kept' }
-
 interface IdempotencyOptions {
+  readonly scoreClaims: ScoreClaims
   readonly store: Pick<IdempotencyStore, 'claim' | 'keep' | 'release' | 'renew'>
   readonly clock: Clock
   /** Divides the room for answers between teams. */
-  readonly room: Pick<TeamRoom, 'hasRoom' | 'note'>
+  readonly room: Pick<TeamRoom, 'hasRoom' | 'note' | 'hasRoomForScore' | 'noteScore'>
   /** Key of the service, from which others are derived. */
   readonly secret: string | Buffer
   /** The other one while the secret is rotated; null: there is none. */
@@ -64,9 +63,9 @@ const STORE_PAUSE_MS = 5_000
  * quarter.
  */
 export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
-/** Time for which a client is asked to wait for a request that is under way. */
-const RETRY_AFTER_MS = 1_000
-const CLAIM_ID_CHARS = 22
+/** Tells claims of processes that take part in the agreement from those of earlier versions. */
+const CLAIM_PREFIX = 'p-'
+const CLAIM_ID_CHARS = 20
 
 /**
  * Executes a request with an `Idempotency-Key` once, and answers its repetitions with the first
@@ -86,12 +85,13 @@ const CLAIM_ID_CHARS = 22
  */
 export class IdempotencyService {
   /** Requests with a key, by what became of them. */
-  readonly counts = { claimed: 0, answered: 0, reused: 0, in_progress: 0, lost: 0, not_kept: 0 }
+  readonly counts = new KeyCounts()
   /** Set while what is kept takes all the room that it may take. */
   isFull = false
   private readonly options: IdempotencyOptions
   private readonly sealer: AnswerSealer
   private readonly otherSealer: AnswerSealer | null
+  private readonly scores: KeyedScores
   /** Claims of this process by their ids. */
   private readonly open = new Map<string, OpenClaim>()
   private readonly renewals: Periodic
@@ -102,6 +102,20 @@ export class IdempotencyService {
     const { secret, formerSecret } = options
     this.sealer = new AnswerSealer(secret)
     this.otherSealer = formerSecret === null ? null : new AnswerSealer(formerSecret)
+    const { scoreClaims, room } = options
+    this.scores = new KeyedScores({
+      claims: scoreClaims,
+      stored: {
+        attempt: async (call) => (this.storeRests ? null : this.attempt(call)),
+        claim: (hashes) => this.claim(hashes),
+        release: (claim) => this.release(claim),
+      },
+      room: {
+        hasRoomForScore: (teamId) => !this.isFull && room.hasRoomForScore(teamId),
+        noteScore: (teamId) => room.noteScore(teamId),
+      },
+      counts: this.counts,
+    })
     this.renewals = new Periodic({
       round: () => this.renew(),
       everyMs: RENEW_EVERY_MS,
@@ -116,39 +130,71 @@ export class IdempotencyService {
    * @throws AppError `idempotency_key_reused` if the key came with another body,
    *   `idempotency_in_progress` while the first request is under way, `idempotency_answer_lost`
    */
-  async begin({ bodyDigest, ...scope }: KeyedRequest): Promise<Begun> {
-    if (this.storeRests) return this.notKept()
-    const claimId = randomBase62(CLAIM_ID_CHARS)
-    const own = this.sealer.keyHash(scope)
-    const asked = [{ sealer: this.sealer, keyHash: own }]
-    const other = this.otherSealer?.keyHash(scope) ?? null
-    if (this.otherSealer !== null && other !== null) {
-      asked.push({ sealer: this.otherSealer, keyHash: other })
-    }
+  begin({ bodyDigest, score, early, ...scope }: KeyedRequest): Promise<Begun> {
+    const hashes = early?.hashes ?? this.makeHashes(scope, bodyDigest)
+    if (score === undefined) return this.claim(hashes)
+    return this.scores.begin(hashes, { ...score, caller: scope.caller }, early ?? null)
+  }
+
+  /** Whether keys of scores can be claimed early: it takes no statement of the database. */
+  get canBeginEarly(): boolean {
+    return this.scores.canBeginEarly
+  }
+
+  /**
+   * Begins to claim the key of a score before it is sure that the request will be executed. It has
+   * to be followed by `begin`, with its result, or by `dropEarly`.
+   *
+   * @returns null if the key can't be claimed in Redis any more
+   */
+  beginEarly({ bodyDigest, ...scope }: KeyedRequest, score: ClaimingScore): EarlyClaim | null {
+    return this.scores.beginEarly(this.makeHashes(scope, bodyDigest), score)
+  }
+
+  dropEarly(early: EarlyClaim): Promise<void> {
+    return this.scores.dropEarly(early)
+  }
+
+  private makeHashes(scope: KeyScope, bodyDigest: Uint8Array): AskedHashes {
+    return makeHashes({ own: this.sealer, other: this.otherSealer }, scope, bodyDigest)
+  }
+
+  /** True while the keys of scores are claimed in Redis alone. */
+  get areScoreKeysInRedis(): boolean {
+    return this.options.scoreClaims.right?.mode === 'fast'
+  }
+
+  /** Ends the claim of a score that is logged. `onKept` receives whether it will be given again. */
+  keepScore(claim: ClaimedScore, teamId: string, onKept: (isKept: boolean) => void): void {
+    this.scores.keep(claim, teamId, onKept)
+  }
+
+  /** Ends the claim of a score that was refused or has failed. */
+  releaseScore(claim: ClaimedScore): Promise<void> {
+    return this.scores.release(claim)
+  }
+
+  /** Claims a key in the database. */
+  private async claim({ own, other, all }: AskedHashes): Promise<Begun> {
+    if (this.storeRests) return this.counts.notKept()
+    const claimId = CLAIM_PREFIX + randomBase62(CLAIM_ID_CHARS)
     const taken: HashClaim[] = []
-    // In the same order in all replicas, so that of two requests one gets both hashes.
-    for (const { sealer, keyHash } of asked.sort(byHash)) {
-      const bodyHash = sealer.bodyHash(keyHash, bodyDigest)
+    for (const asked of all) {
+      const { keyHash, bodyHash } = asked
       const found = await this.attempt(() =>
-        this.options.store.claim({
-          keyHash,
-          claimId,
-          bodyHash,
-        }),
+        this.options.store.claim({ keyHash, claimId, bodyHash }),
       )
       if (found === null || found.held !== null) await this.releaseAll(taken)
-      if (found === null) return this.notKept()
+      if (found === null) return this.counts.notKept()
       if (found.held !== null) {
-        return {
-          kind: 'answered',
-          answer: this.readAnswer({ sealer, keyHash, bodyHash }, found.held),
-        }
+        return this.counts.answeredWith(this.readAnswer(asked, found.held))
       }
       taken.push({ keyHash, claimId })
     }
     this.counts.claimed++
     this.open.set(claimId, { claims: taken, beganAtMs: this.options.clock.monotonicMs() })
-    return { kind: 'claimed', claim: { keyHash: own, otherKeyHash: other, claimId } }
+    const otherKeyHash = other?.keyHash ?? null
+    return { kind: 'claimed', claim: { keyHash: own.keyHash, otherKeyHash, claimId } }
   }
 
   /**
@@ -204,31 +250,11 @@ export class IdempotencyService {
   }
 
   private readAnswer({ sealer, keyHash, bodyHash }: AskedHash, held: HeldKey): KeptAnswer {
-    if (Buffer.compare(held.bodyHash, bodyHash) !== 0) {
-      this.counts.reused++
-      const message = 'this Idempotency-Key came with another body: use a new key for a new request'
-      throw new AppError('idempotency_key_reused', message)
-    }
-    if (held.answer !== null) {
-      this.counts.answered++
-      return sealer.open(keyHash, held.answer)
-    }
-    if (held.isClaimed) {
-      this.counts.in_progress++
-      const message =
-        'the first request with this Idempotency-Key is under way: send it again later'
-      throw new AppError('idempotency_in_progress', message, { retryAfterMs: RETRY_AFTER_MS })
-    }
-    this.counts.lost++
-    const message =
-      'a request with this Idempotency-Key made its change, but its answer was lost: ' +
-      'read the present state, and use a new key for a further change'
-    throw new AppError('idempotency_answer_lost', message)
-  }
-
-  private notKept(): Begun {
-    this.counts.not_kept++
-    return { kind: 'not-kept' }
+    const { counts } = this
+    if (Buffer.compare(held.bodyHash, bodyHash) !== 0) throw counts.reusedError()
+    if (held.answer !== null) return sealer.open(keyHash, held.answer)
+    if (held.isClaimed) throw counts.underWayError()
+    throw counts.lostError()
   }
 
   private get storeRests(): boolean {
@@ -266,14 +292,4 @@ export class IdempotencyService {
 interface OpenClaim {
   readonly claims: readonly HashClaim[]
   readonly beganAtMs: number
-}
-
-interface AskedHash {
-  readonly sealer: AnswerSealer
-  readonly keyHash: Uint8Array
-  readonly bodyHash: Uint8Array
-}
-
-function byHash(one: { readonly keyHash: Buffer }, other: { readonly keyHash: Buffer }): number {
-  return Buffer.compare(one.keyHash, other.keyHash)
 }

@@ -319,7 +319,7 @@ export class IdempotencyStore extends DatabaseStore {
             as asked(team text, answers bigint, bytes bigint)
         ), added as (
           insert into idempotency_usage as present (team_id, hour, answers, bytes)
-          select team, date_trunc('hour', now()), answers, bytes from asked where answers > 0
+          select team, date_trunc('hour', now()), answers, bytes from asked where bytes > 0
           order by team
           on conflict (team_id, hour) do update set
             answers = present.answers + excluded.answers, bytes = present.bytes + excluded.bytes

@@ -12,6 +12,9 @@ interface TeamRoomOptions {
 const ROW_BYTES = 400
 /** An average answer has more bytes; many small ones must not fill the indexes. */
 const BYTES_PER_ANSWER = 1_024
+/** What the key of a score takes in the log. */
+const SCORE_BYTES = 100
+const ONE_SCORE: Usage = { answers: 0, bytes: SCORE_BYTES }
 const FLUSH_MS = 2_000
 /** A team without room keeps nothing: so often it is looked whether its answers have expired. */
 const LOOK_EVERY_FLUSHES = 15
@@ -58,6 +61,18 @@ export class TeamRoom {
   note(teamId: string, bytes: number): void {
     const added = { answers: 1, bytes: bytes + ROW_BYTES }
     this.add(teamId, added)
+  }
+
+  /** Tells whether a team may keep the key of another score, whose answer the log has. */
+  hasRoomForScore(teamId: string): boolean {
+    const own = computeSum(this.totals.teams.get(teamId), this.pending.get(teamId))
+    const all = computeSum(this.totals.all, this.pendingOfAll)
+    return own.bytes + SCORE_BYTES <= this.options.bytesMax - all.bytes
+  }
+
+  /** Counts the key of a score that was kept. */
+  noteScore(teamId: string): void {
+    this.add(teamId, ONE_SCORE)
   }
 
   private add(teamId: string, usage: Usage): void {

@@ -21,8 +21,8 @@ export type FoundScoreKey = Pick<KeyOfRequest, 'bodyHash' | 'requestId'>
 const DEADLINE_MS = 5_000
 /** Keys of a statement. */
 const GROUP_MAX = 128
-/** Pages of the database that a statement reads: some 4,000 rows. */
-const PAGES_READ = 32
+/** Pages of the database that a statement reads: some 240 rows, which take some milliseconds. */
+const PAGES_READ = 2
 
 /**
  * The keys of drained single scores, for a day. The drain writes them in the transaction of their
@@ -41,7 +41,7 @@ export class ScoreKeyStore extends DatabaseStore {
   }
 
   /**
-   * All keys of the last day that were committed before the call, in pages of some thousands, in any
+   * All keys of the last day that were committed before the call, in pages of some hundreds, in any
    * order, and further ones. A key that was written twice comes twice. Each page is a statement of
    * its own: no snapshot stays open, and a caller may take its time.
    */

@@ -17,6 +17,8 @@ export interface Exchange {
   readonly head: ScoreHead
   /** When its head had arrived, in milliseconds of the monotonic clock. */
   readonly receivedAtMs: number
+  /** @returns the body if all of it came with the head, else null; it can be read again */
+  peekBody(): Buffer | null
   /** @returns the body if all of it is there, else null */
   readBody(): Buffer | null
   /**

@@ -1,36 +1,29 @@
-import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, RequestListener } from 'node:http'
-import {
-  type IdempotencyClaim,
-  type KeyCaller,
-  PROOF_LIFE_MS,
-  SCORING_KEY,
-} from '../../http/access/caller.ts'
-import { computeDigest } from '../../http/idempotency/sealer.ts'
-import type { IdempotencyService } from '../../http/idempotency/service.ts'
+import type { KeyCaller } from '../../http/access/caller.ts'
 import { type LoadShedder, overloadReply, SHED_STATUS } from '../../http/overload/load-shedder.ts'
-import { JSON_TYPE } from '../../http/reply.ts'
 import type { RequestObserver } from '../../http/request-observer.ts'
 import type { Closing } from '../../http/shutdown.ts'
 import type { KeyService } from '../../identity/keys/service.ts'
 import type { OnOutcome } from '../../log/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/ids.ts'
-import { parseApplicants } from '../../platform/json.ts'
-import type { RequestSpan } from '../../platform/tracing/request-span.ts'
 import type { Tracer } from '../../platform/tracing/tracer.ts'
 import type { Limiter, QuotaDecision } from '../../rate-limit/limiter.ts'
-import {
-  isScoreBody,
-  readScoreRequest,
-  readScoreUrl,
-  SCORE_OPERATION,
-  SCORE_ROUTE,
-  type ScoreBody,
-} from '../score-request.ts'
+import type { LoggedAnswers } from '../keyed-score.ts'
+import type { SingleRequest } from '../requests.ts'
+import { isScoreBody, readScoreUrl, SCORE_OPERATION, SCORE_ROUTE } from '../score-request.ts'
 import type { ScoringService } from '../service.ts'
+import {
+  type Arrival,
+  isProven,
+  isUsualCaller,
+  readRequest,
+  readScoreBody,
+  type Scoring,
+} from './arrival.ts'
 import type { Exchange } from './exchange.ts'
 import { attachFallback, type Fallback, takeHandedOver } from './fallback.ts'
+import { type KeyedIdempotency, KeyedPath } from './keyed-path.ts'
 import { NodeExchange } from './node-exchange.ts'
 import { readScoreHead, type ScoreHead } from './score-head.ts'
 
@@ -40,7 +33,8 @@ interface FastPathOptions {
   /** Quota of a key that has none of its own. */
   readonly quotaPerMinute: number
   readonly scoring: ScoringService
-  readonly idempotency: Pick<IdempotencyService, 'begin' | 'keep' | 'release'>
+  readonly idempotency: KeyedIdempotency
+  readonly remadeAnswers: LoggedAnswers
   readonly shedder: LoadShedder
   readonly observer: RequestObserver
   /** Null: no request becomes a span. */
@@ -51,28 +45,6 @@ interface FastPathOptions {
   /** A closing service leaves all requests to Fastify, which adds `Connection: close`. */
   readonly closing: Closing
   readonly fastify: RequestListener
-}
-
-/** A request that the fast path has taken on. */
-interface Arrival {
-  readonly exchange: Exchange
-  readonly requestId: string
-  /** In milliseconds of the monotonic clock. */
-  readonly receivedAtMs: number
-  /** Null if the request does not become a span. */
-  readonly span: RequestSpan | null
-}
-
-/** An arrival whose caller is proven and may score. */
-interface Scoring extends Arrival {
-  readonly caller: KeyCaller
-}
-
-/** The body of a request with an `Idempotency-Key`, as it came and as it was read. */
-interface KeyedBody {
-  readonly key: string
-  readonly bytes: Buffer
-  readonly body: ScoreBody
 }
 
 /**
@@ -86,9 +58,16 @@ interface KeyedBody {
  */
 export class FastPath {
   private readonly options: FastPathOptions
+  private readonly keyed: KeyedPath
 
   constructor(options: FastPathOptions) {
     this.options = options
+    this.keyed = new KeyedPath({
+      ...options,
+      answer: (scoring, quotaDecision, text, isNotKept) =>
+        this.answer(scoring, quotaDecision, text, { isNotKept }),
+      fallBack: (scoring, known) => this.fallBack(scoring, known),
+    })
     // Its schema is compiled with its first value, which no score has to wait for.
     isScoreBody(null)
   }
@@ -137,7 +116,7 @@ export class FastPath {
       // Fastify awaits it, or never gets there: then nobody else handles its failure.
       if (found instanceof Promise) found.catch(() => undefined)
       this.fallBack({ exchange, requestId, receivedAtMs, span }, { keyLookup: { found } })
-    } else this.begin({ exchange, requestId, receivedAtMs, span, caller: found })
+    } else this.begin({ exchange, requestId, receivedAtMs, span, caller: found, early: null })
     return true
   }
 
@@ -147,14 +126,17 @@ export class FastPath {
     return asked === null ? null : readScoreHead(asked, rawHeaders, this.options.bodyBytesMax)
   }
 
-  private begin(scoring: Scoring): void {
-    const { span, caller } = scoring
+  private begin(arrived: Scoring): void {
+    const { span, caller } = arrived
     span?.beginStep('quota')
+    const early =
+      arrived.exchange.head.idempotencyKey === null ? null : this.keyed.beginEarly(arrived)
+    const scoring = early === null ? arrived : { ...arrived, early }
     this.options.limiter.decide(caller.keyId, this.findQuota(caller), (remaining, retryAfterMs) => {
       span?.endStep('quota')
       const quotaDecision = { remaining, retryAfterMs }
       if (retryAfterMs === 0) this.readBody(scoring, quotaDecision)
-      else this.fallBack(scoring, { caller, quotaDecision })
+      else this.keyed.giveUp(scoring, () => this.fallBack(scoring, { caller, quotaDecision }))
     })
   }
 
@@ -166,10 +148,11 @@ export class FastPath {
     const { exchange, caller } = scoring
     const { shedder } = this.options
     const { teamId } = caller
-    const early = exchange.readBody()
-    if (early !== null) {
-      if (shedder.refusesScore(teamId)) this.refuse(scoring, quotaDecision)
-      else this.takeBody(scoring, quotaDecision, early)
+    const body = exchange.readBody()
+    if (body !== null) {
+      if (shedder.refusesScore(teamId)) {
+        this.keyed.giveUp(scoring, () => this.refuse(scoring, quotaDecision))
+      } else this.takeBody(scoring, quotaDecision, body)
       return
     }
     if (!shedder.loop.hasTimeForScore(teamId)) {
@@ -188,7 +171,9 @@ export class FastPath {
   private takeLateBody(scoring: Scoring, quotaDecision: QuotaDecision, body: Buffer | null): void {
     const { caller, exchange } = scoring
     const { keys } = this.options
-    const found = this.isProven(scoring) ? caller : keys.findHeldCaller(exchange.head.keySecret)
+    const found = isProven(scoring, this.options.clock)
+      ? caller
+      : keys.findHeldCaller(exchange.head.keySecret)
     if (found instanceof Promise) found.catch(() => undefined)
     else if (body !== null && found !== undefined && isUsualCaller(found)) {
       this.takeBody({ ...scoring, caller: found }, quotaDecision, body)
@@ -197,18 +182,15 @@ export class FastPath {
     this.fallBack(scoring, { caller, quotaDecision, body })
   }
 
-  private isProven({ receivedAtMs }: Scoring): boolean {
-    return this.options.clock.monotonicMs() - receivedAtMs <= PROOF_LIFE_MS
-  }
-
   private takeBody(scoring: Scoring, quotaDecision: QuotaDecision, bytes: Buffer): void {
     const { caller, exchange } = scoring
     const { bodyBytes, idempotencyKey: key } = exchange.head
-    const body = bytes.length === bodyBytes ? readScoreBody(bytes) : null
+    const read = () => (bytes.length === bodyBytes ? readScoreBody(bytes) : null)
+    const body = scoring.early?.body ?? read()
     if (body === null) this.fallBack(scoring, { caller, quotaDecision, body: bytes })
-    else if (key !== null) void this.scoreOnce(scoring, quotaDecision, { key, bytes, body })
+    else if (key !== null) void this.keyed.score(scoring, quotaDecision, { key, bytes, body })
     else {
-      this.score(scoring, body, (outcome) => {
+      this.score(scoring, readRequest(scoring, body), (outcome) => {
         if (outcome instanceof Error) {
           this.fallBack(scoring, { caller, quotaDecision, failure: outcome })
         } else this.answer(scoring, quotaDecision, outcome)
@@ -216,78 +198,9 @@ export class FastPath {
     }
   }
 
-  /**
-   * Scores a request with an `Idempotency-Key`, once its key is claimed, and keeps the answer before
-   * it is sent. Fastify sends the first answer again, and refuses.
-   */
-  private async scoreOnce(
-    scoring: Scoring,
-    quotaDecision: QuotaDecision,
-    { key, bytes, body }: KeyedBody,
-  ): Promise<void> {
-    const { caller, exchange, requestId } = scoring
-    const { idempotency, shedder } = this.options
-    const known = { caller, quotaDecision }
-    let claim: IdempotencyClaim | null = null
+  private score({ caller }: Scoring, request: SingleRequest, onOutcome: OnOutcome<string>): void {
     try {
-      const { url } = exchange.head
-      const bodyDigest = computeDigest(bytes)
-      const begun = await idempotency.begin({ caller, method: 'POST', url, key, bodyDigest })
-      if (begun.kind === 'answered') {
-        this.fallBack(scoring, { ...known, body: bytes, answered: begun.answer })
-        return
-      }
-      if (begun.kind === 'claimed') claim = begun.claim
-      const isTaken =
-        shedder.loop.hasTimeForScore(caller.teamId) && (await this.isStillProven(scoring))
-      if (!isTaken) {
-        if (claim !== null) await idempotency.release(claim)
-        this.fallBack(scoring, { ...known, body: bytes })
-        return
-      }
-      const text = await new Promise<string>((resolve, reject) => {
-        this.score(scoring, body, (outcome) => {
-          if (outcome instanceof Error) reject(outcome)
-          else resolve(outcome)
-        })
-      })
-      const answer = {
-        status: 200,
-        contentType: JSON_TYPE,
-        cacheControl: null,
-        requestId,
-        body: Buffer.from(text),
-      }
-      const isKept = claim !== null && (await idempotency.keep(claim, caller.teamId, answer))
-      this.answer(scoring, quotaDecision, text, { isNotKept: !isKept })
-    } catch (failure) {
-      if (claim !== null) await idempotency.release(claim)
-      this.fallBack(scoring, { ...known, failure: failure as Error })
-    }
-  }
-
-  /** Proves the caller again where the claim took long. */
-  private async isStillProven(scoring: Scoring): Promise<boolean> {
-    if (this.isProven(scoring)) return true
-    const found = await this.options.keys.findHeldCaller(scoring.exchange.head.keySecret)
-    return found !== undefined && isUsualCaller(found)
-  }
-
-  private score(scoring: Scoring, body: ScoreBody, onOutcome: OnOutcome<string>): void {
-    const { caller, requestId, receivedAtMs, exchange, span } = scoring
-    const { slug, reasons, routingKey, reference } = exchange.head
-    const scoreRequest = readScoreRequest({
-      requestId,
-      slug,
-      body,
-      routingKey,
-      reference,
-      receivedAtMs,
-      reasons,
-      span,
-    })
-    try {
-      this.options.scoring.score(caller, scoreRequest, onOutcome)
+      this.options.scoring.score(caller, request, onOutcome)
     } catch (error) {
       onOutcome(error as Error)
     }
@@ -341,21 +254,5 @@ export class FastPath {
       answered: null,
       ...known,
     })
-  }
-}
-
-/** Tells whether a caller may score from any address. */
-function isUsualCaller(found: KeyCaller | null): found is KeyCaller {
-  return found?.admitsAddress === null && found.scopes.includes(SCORING_KEY.scope)
-}
-
-/** @returns null for bytes that are not the body of a score */
-function readScoreBody(bytes: Buffer): ScoreBody | null {
-  try {
-    if (!isUtf8(bytes)) return null
-    const body = parseApplicants(bytes.toString())
-    return isScoreBody(body) ? body : null
-  } catch {
-    return null
   }
 }

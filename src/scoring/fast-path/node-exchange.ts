@@ -32,6 +32,10 @@ export class NodeExchange implements Exchange {
     this.fastify = fastify
   }
 
+  peekBody(): null {
+    return null
+  }
+
   /** Most bodies arrive with the head, and are complete by now. */
   readBody(): Buffer | null {
     const { request, head, chunks } = this

@@ -267,6 +267,10 @@ class SocketExchange implements Exchange {
     return this.plainHead.bytes + this.head.bodyBytes - this.received
   }
 
+  peekBody(): Buffer {
+    return this.readBody()
+  }
+
   readBody(): Buffer {
     return this.bytes.subarray(this.plainHead.bytes)
   }

@@ -7,6 +7,12 @@ export interface KeyedAnswer {
   readonly body: string
 }
 
+const TO_WAIT = [
+  '"idempotency_in_progress"',
+  'is on its way to the database',
+  'the service is overloaded',
+]
+
 /** Sends requests with idempotency keys over real sockets. */
 export class KeyedClient {
   /** Answers that asked to come again. */
@@ -41,16 +47,16 @@ export class KeyedClient {
   }
 
   /**
-   * Sends it until it is answered otherwise than by 409, or by a service that refuses some of so many
-   * at once because other processes have most of the processor.
+   * Sends it until it is answered otherwise than by 409, or by a service that can't read the score
+   * of the first request yet, or that refuses some of so many at once because other processes have
+   * most of the processor.
    */
   async untilAnswered(
     ...[url, token, key, body]: Parameters<KeyedClient['send']>
   ): Promise<KeyedAnswer> {
     for (;;) {
       const answer = await this.send(url, token, key, body)
-      const isToWait = ['"idempotency_in_progress"', 'the service is overloaded']
-      if (!isToWait.some((text) => answer.body.includes(text))) return answer
+      if (!TO_WAIT.some((text) => answer.body.includes(text))) return answer
       this.waits++
       await setTimeout(50)
     }

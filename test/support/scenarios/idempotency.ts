@@ -1,3 +1,4 @@
+import type { LightMyRequestResponse } from 'fastify'
 import { expect, vi } from 'vitest'
 import { IdempotencyStore } from '../../../src/http/idempotency/store.ts'
 import type { Database } from '../../../src/platform/db/client.ts'
@@ -24,6 +25,21 @@ export interface KeyedCall {
 /** Sends a request with a key, which may be no valid one. */
 export function keyed(service: TestService, key: string, call: KeyedCall) {
   return service.call({ ...call, headers: { ...call.headers, 'idempotency-key': key } })
+}
+
+/** Expects an answer that is given again, as it was. */
+export function expectAgain(first: LightMyRequestResponse, again: LightMyRequestResponse): void {
+  expect(again.headers['idempotent-replayed'], again.body).toBe('true')
+  expect(again.body).toBe(first.body)
+  for (const name of ['x-request-id', 'content-type']) {
+    expect(again.headers[name]).toBe(first.headers[name])
+  }
+}
+
+/** Waits until the service claims the keys of scores in Redis alone. */
+export async function waitForRedis({ services }: TestService): Promise<void> {
+  const look = () => expect(services.idempotency.areScoreKeysInRedis).toBe(true)
+  await vi.waitFor(look, { timeout: 30_000 })
 }
 
 /** What the store does from now on, until the spy is restored. */

@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AppError } from '../../../../src/errors.ts'
+import { ScoreClaims } from '../../../../src/http/idempotency/score-claims/score-claims.ts'
 import type { KeptAnswer } from '../../../../src/http/idempotency/sealer.ts'
 import { IdempotencyService } from '../../../../src/http/idempotency/service.ts'
 import { IdempotencyStore } from '../../../../src/http/idempotency/store.ts'
@@ -96,6 +97,7 @@ describe.each(backends)('on $name', (backend) => {
         const begun = await service.begin({ ...request, bodyDigest: Buffer.from(body) })
         if (begun.kind === 'answered') return `replayed ${begun.answer.requestId}`
         if (begun.kind === 'not-kept') return 'not kept'
+        if (begun.kind === 'claimed-score') return expect.fail('it asks for no score')
         const { claim } = begun
         this.faults.set(claim.claimId, fault)
         if (fault === 'dies claimed') return 'died'
@@ -164,7 +166,8 @@ describe.each(backends)('on $name', (backend) => {
       }
       const service = new IdempotencyService({
         store: faulty,
-        room: { hasRoom: () => true, note: () => undefined },
+        scoreClaims: NO_SCORES,
+        room: ROOM,
         clock: systemClock,
         secret,
         formerSecret,
@@ -232,6 +235,26 @@ describe.each(backends)('on $name', (backend) => {
       )
     },
   )
+})
+
+const ROOM = {
+  hasRoom: () => true,
+  note: () => undefined,
+  hasRoomForScore: () => true,
+  noteScore: () => undefined,
+}
+const NO_SCORES = new ScoreClaims({
+  mode: {
+    right: null,
+    waitForRight: () => expect.fail('no score was asked for'),
+    lose: () => undefined,
+    confirm: () => Promise.resolve(false),
+    hasFastKeys: false,
+  },
+  redis: null,
+  clock: systemClock,
+  logged: { find: () => expect.fail('no score was asked for') },
+  onFailure: () => undefined,
 })
 
 const PLAIN: Attempt = { process: 0, body: 'same', isRefused: false, fault: 'none' }

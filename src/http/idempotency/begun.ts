@@ -1,0 +1,74 @@
+import { AppError } from '../../errors.ts'
+import type { IdempotencyClaim } from '../access/caller.ts'
+import type { ScoreClaim } from './score-claims/score-claim.ts'
+import type { KeptAnswer } from './sealer.ts'
+
+/**
+ * The way on for a request: it is answered from what is kept, executed under a claim, or executed
+ * without.
+ */
+export type Begun =
+  | { readonly kind: 'answered'; readonly answer: KeptAnswer }
+  | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim }
+  | { readonly kind: 'claimed-score'; readonly claim: ClaimedScore }
+  | { readonly kind: 'not-kept' }
+
+/** The right of one request for a score to be the one that is executed for its key. */
+export interface ClaimedScore extends ScoreClaim {
+  /** What the record of the score carries. */
+  readonly logged: { readonly keyHash: Uint8Array; readonly bodyHash: Uint8Array }
+  /** From then on its answer may not be given again: milliseconds of the monotonic clock. */
+  readonly sureUntilMs: number
+}
+
+/** Time for which a client is asked to wait for a request that is under way. */
+const RETRY_AFTER_MS = 1_000
+
+/** Counts what becomes of requests with a key. */
+export class KeyCounts {
+  claimed = 0
+  answered = 0
+  reused = 0
+  in_progress = 0
+  lost = 0
+  not_kept = 0
+
+  answeredWith(answer: KeptAnswer): Begun {
+    this.answered++
+    return { kind: 'answered', answer }
+  }
+
+  notKept(): Begun {
+    this.not_kept++
+    return { kind: 'not-kept' }
+  }
+
+  reusedError(): AppError {
+    this.reused++
+    const message = 'this Idempotency-Key came with another body: use a new key for a new request'
+    return new AppError('idempotency_key_reused', message)
+  }
+
+  underWayError(): AppError {
+    this.in_progress++
+    const message = 'the first request with this Idempotency-Key is under way: send it again later'
+    return new AppError('idempotency_in_progress', message, { retryAfterMs: RETRY_AFTER_MS })
+  }
+
+  /** The first request was executed, and what its answer is made of can't be read yet. */
+  unreadError(): AppError {
+    this.in_progress++
+    const message =
+      'the score of the first request with this Idempotency-Key is on its way to the database: ' +
+      'send it again later'
+    return new AppError('unavailable', message, { retryAfterMs: RETRY_AFTER_MS })
+  }
+
+  lostError(): AppError {
+    this.lost++
+    const message =
+      'a request with this Idempotency-Key made its change, but its answer was lost: ' +
+      'read the present state, and use a new key for a further change'
+    return new AppError('idempotency_answer_lost', message)
+  }
+}

@@ -1,0 +1,75 @@
+import { sql } from 'drizzle-orm'
+import { queryRows } from '../../../platform/db/client.ts'
+import { DatabaseStore } from '../../../platform/db/store.ts'
+import { timeOfId } from '../../../platform/ids.ts'
+import { KEPT_MS } from '../store.ts'
+import type { LoggedKeys } from './logged-keys.ts'
+import type { RedisClaims } from './redis-claims.ts'
+import { formatTag } from './score-claim.ts'
+
+/** Keys of a statement, and of a call to Redis: both do nothing else meanwhile, nor this process. */
+const PAGE_ROWS = 250
+const NO_HASH = new Uint8Array(0)
+const KEPT_SECONDS = sql.raw(`${KEPT_MS / 1_000}`)
+
+interface KeyRow {
+  readonly key_hash: Uint8Array
+  readonly since_sec: number
+}
+
+/** The keys that have a row of their own, page by page. */
+export class StoredKeyStore extends DatabaseStore {
+  async readPage(after: Uint8Array): Promise<readonly KeyRow[]> {
+    return queryRows<KeyRow>(
+      this.db,
+      sql`select key_hash,
+          floor(extract(epoch from expires_at) - ${KEPT_SECONDS})::float8 as since_sec
+        from idempotency_keys where key_hash > ${after}::bytea and expires_at > now()
+        order by key_hash limit ${sql.raw(`${PAGE_ROWS}`)}`,
+    )
+  }
+}
+
+interface LoadOptions {
+  readonly redis: Pick<RedisClaims, 'beginLoading' | 'load' | 'endLoading'>
+  readonly stored: Pick<StoredKeyStore, 'readPage'>
+  readonly logged: Pick<LoggedKeys, 'pages'>
+}
+
+/**
+ * Copies all keys of the last day from the database into Redis.
+ *
+ * @returns false if Redis has lost some of them meanwhile
+ */
+export async function loadKeys(
+  { redis, stored, logged }: LoadOptions,
+  mark: string,
+): Promise<boolean> {
+  await redis.beginLoading(mark)
+  let after: Uint8Array = NO_HASH
+  for (;;) {
+    const rows = await stored.readPage(after)
+    const keys = rows.map(({ key_hash: keyHash, since_sec: sinceSec }) => ({
+      keyHash,
+      state: 'stored' as const,
+      sinceSec,
+      bodyTag: '',
+      requestId: '',
+    }))
+    if (keys.length > 0 && !(await redis.load(mark, keys))) return false
+    const last = rows.at(-1)
+    if (last === undefined) break
+    after = last.key_hash
+  }
+  for await (const page of logged.pages()) {
+    const keys = page.map(({ keyHash, bodyHash, requestId }) => ({
+      keyHash,
+      state: 'logged' as const,
+      sinceSec: Math.floor((timeOfId(requestId) ?? Date.now()) / 1_000),
+      bodyTag: formatTag(bodyHash),
+      requestId,
+    }))
+    if (keys.length > 0 && !(await redis.load(mark, keys))) return false
+  }
+  return redis.endLoading(mark)
+}

@@ -1,0 +1,15 @@
+/** The key of a score that the log has. */
+export interface LoggedKey {
+  /** See `AskedHash.shortKey` and `AskedHash.bodyTag`. */
+  readonly keyHash: Uint8Array
+  readonly bodyHash: Uint8Array
+  readonly requestId: string
+}
+
+/** The keys of the last day that the log has. */
+export interface LoggedKeys {
+  /** @returns the newest request with the key */
+  find(keyHash: Uint8Array): Promise<Omit<LoggedKey, 'keyHash'> | null>
+  /** All that were committed before the call, some of them twice. */
+  pages(): AsyncIterable<readonly LoggedKey[]>
+}

@@ -1,0 +1,167 @@
+import type { Begun } from '../../http/idempotency/begun.ts'
+import { computeDigest } from '../../http/idempotency/sealer.ts'
+import type { IdempotencyService } from '../../http/idempotency/service.ts'
+import type { LoadShedder } from '../../http/overload/load-shedder.ts'
+import type { KeyService } from '../../identity/keys/service.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { QuotaDecision } from '../../rate-limit/limiter.ts'
+import { type LoggedAnswers, makeKeyedScore, scoreAnswer } from '../keyed-score.ts'
+import type { SingleRequest } from '../requests.ts'
+import type { ScoreBody } from '../score-request.ts'
+import type { ScoringService } from '../service.ts'
+import { isProven, isUsualCaller, readRequest, readScoreBody, type Scoring } from './arrival.ts'
+import type { Fallback } from './fallback.ts'
+
+export type KeyedIdempotency = Pick<
+  IdempotencyService,
+  | 'canBeginEarly'
+  | 'begin'
+  | 'beginEarly'
+  | 'dropEarly'
+  | 'keep'
+  | 'release'
+  | 'keepScore'
+  | 'releaseScore'
+>
+
+interface KeyedPathOptions {
+  readonly keys: Pick<KeyService, 'findHeldCaller'>
+  readonly idempotency: KeyedIdempotency
+  readonly remadeAnswers: LoggedAnswers
+  readonly scoring: Pick<ScoringService, 'score'>
+  readonly shedder: Pick<LoadShedder, 'loop'>
+  readonly clock: Clock
+  answer(scoring: Scoring, quota: QuotaDecision, text: string, isNotKept: boolean): void
+  fallBack(scoring: Scoring, known: Partial<Fallback>): void
+}
+
+/** The body of a request with an `Idempotency-Key`, as it came and as it was read. */
+interface KeyedBody {
+  readonly key: string
+  readonly bytes: Buffer
+  readonly body: ScoreBody
+}
+
+type Claim = Exclude<Begun, { kind: 'answered' | 'not-kept' }>
+
+/** The digest of a body whose key is claimed is not needed again. */
+const NO_BYTES = new Uint8Array(0)
+
+/** The part of the fast path that scores requests with an `Idempotency-Key`. */
+export class KeyedPath {
+  private readonly options: KeyedPathOptions
+
+  constructor(options: KeyedPathOptions) {
+    this.options = options
+  }
+
+  /** Claims the key of a request while the quota is asked, which admits nearly all. */
+  beginEarly({ exchange, caller, requestId }: Scoring): Scoring['early'] {
+    const { idempotency, remadeAnswers } = this.options
+    const { idempotencyKey: key, url, bodyBytes } = exchange.head
+    const bytes = exchange.peekBody()
+    if (key === null || bytes?.length !== bodyBytes || !idempotency.canBeginEarly) return null
+    const body = readScoreBody(bytes)
+    if (body === null) return null
+    const asked = { caller, method: 'POST', url, key, bodyDigest: computeDigest(bytes) }
+    const isLogged = (id: string) => remadeAnswers.isLogged(id)
+    const claim = idempotency.beginEarly(asked, { requestId, isLogged })
+    return claim === null ? null : { body, claim }
+  }
+
+  /** Gives a claim back that was made early, for a request that will not be scored here. */
+  giveUp({ early }: Scoring, then: () => void): void {
+    if (early === null) then()
+    else this.options.idempotency.dropEarly(early.claim).then(then, then)
+  }
+
+  /**
+   * Scores a request once its key is claimed, and keeps the answer before it is sent. Fastify sends
+   * the first answer again, and refuses. Never rejects.
+   */
+  async score(scoring: Scoring, quotaDecision: QuotaDecision, body: KeyedBody): Promise<void> {
+    const { caller } = scoring
+    const { fallBack } = this.options
+    const known = { caller, quotaDecision }
+    const request = readRequest(scoring, body.body)
+    let claim: Claim | null = null
+    try {
+      const begun = await this.begin(scoring, request, body)
+      if (begun.kind === 'answered') {
+        fallBack(scoring, { ...known, body: body.bytes, answered: begun.answer })
+        return
+      }
+      if (begun.kind !== 'not-kept') claim = begun
+      if (!(await this.isStillTaken(scoring))) {
+        await this.release(claim)
+        fallBack(scoring, { ...known, body: body.bytes })
+        return
+      }
+      const key = claim?.kind === 'claimed-score' ? claim.claim.logged : null
+      const text = await this.execute(scoring, { ...request, key })
+      this.keep(claim, scoring, text, (isKept) =>
+        this.options.answer(scoring, quotaDecision, text, !isKept),
+      )
+    } catch (failure) {
+      await this.release(claim)
+      fallBack(scoring, { ...known, failure: failure as Error })
+    }
+  }
+
+  private begin({ caller, exchange, early }: Scoring, request: SingleRequest, body: KeyedBody) {
+    const { idempotency, remadeAnswers } = this.options
+    return idempotency.begin({
+      caller,
+      method: 'POST',
+      url: exchange.head.url,
+      key: body.key,
+      bodyDigest: early === null ? computeDigest(body.bytes) : NO_BYTES,
+      score: makeKeyedScore(remadeAnswers, request),
+      early: early?.claim ?? null,
+    })
+  }
+
+  private execute({ caller }: Scoring, request: SingleRequest): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.options.scoring.score(caller, request, (outcome) => {
+        if (outcome instanceof Error) reject(outcome)
+        else resolve(outcome)
+      })
+    })
+  }
+
+  private keep(
+    claim: Claim | null,
+    { caller: { teamId }, requestId }: Scoring,
+    text: string,
+    onKept: (isKept: boolean) => void,
+  ): void {
+    const { idempotency } = this.options
+    if (claim === null) onKept(false)
+    else if (claim.kind === 'claimed-score') idempotency.keepScore(claim.claim, teamId, onKept)
+    else
+      void idempotency
+        .keep(claim.claim, teamId, scoreAnswer(requestId, text))
+        .then(onKept, () => onKept(false))
+  }
+
+  private async release(claim: Claim | null): Promise<void> {
+    const { idempotency } = this.options
+    if (claim?.kind === 'claimed-score') await idempotency.releaseScore(claim.claim)
+    else if (claim !== null) await idempotency.release(claim.claim)
+  }
+
+  /** Looks again, after the claim, whether there is time for the score, and proves the caller. */
+  private isStillTaken(scoring: Scoring): boolean | Promise<boolean> {
+    const { shedder, clock } = this.options
+    if (!shedder.loop.hasTimeForScore(scoring.caller.teamId)) return false
+    return isProven(scoring, clock) || this.proveAgain(scoring)
+  }
+
+  private async proveAgain({ exchange }: Scoring): Promise<boolean> {
+    const looked = this.options.keys.findHeldCaller(exchange.head.keySecret)
+    // Fastify looks again, and answers with the failure.
+    const found = await Promise.resolve(looked).catch(() => undefined)
+    return found !== undefined && isUsualCaller(found)
+  }
+}
