@@ -73,9 +73,16 @@ export class AgreementStore extends DatabaseStore {
     )
   }
 
-  /** Names the database, so that several can have keys in one Redis. */
+  /**
+   * Names the database, so that several can have keys in one Redis. A copy has another name, also one
+   * that is restored in its place: it may lack scores whose keys Redis has.
+   */
   async readPlace(): Promise<string> {
-    const [row] = await queryRows<{ place: string }>(this.db, sql`select place from score_claims`)
+    const [row] = await queryRows<{ place: string }>(
+      this.db,
+      sql`select place || oid as place from score_claims, pg_database
+        where datname = current_database()`,
+    )
     if (row === undefined) throw new Error('the row of score_claims is gone')
     return row.place
   }
