@@ -16,7 +16,8 @@ CREATE TABLE "score_keys_2" PARTITION OF "score_keys" FOR VALUES IN (2);
 CREATE INDEX "score_keys_hash" ON "score_keys" USING btree ("key_high");
 --> statement-breakpoint
 -- A partition has the rows that were written on one UTC day of three. That of tomorrow has those of the day before
--- yesterday. It is emptied an hour or more from midnight: then no row of it is younger than 25 hours, and none is written.
+-- yesterday. It is emptied an hour or more from midnight: then no row of it is younger than 25 hours,
+-- and none is written.
 -- Whoever waits for the lock makes all later ones wait: while a backup reads the table, the next call empties it.
 CREATE FUNCTION "empty_score_keys"("now" timestamptz) RETURNS void
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET lock_timeout = '100ms' AS $$

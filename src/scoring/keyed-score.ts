@@ -12,7 +12,7 @@ export interface LoggedAnswers {
 /** Longest time that a repetition waits for the record of the first request. */
 const REMAKE_WAIT_MS = 3_000
 
-/** What idempotency needs of a request for a score. */
+/** Makes the part of a request for a score that idempotency needs. */
 export function makeKeyedScore(answers: LoggedAnswers, request: SingleRequest): KeyedScore {
   return {
     requestId: request.requestId,

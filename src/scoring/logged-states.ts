@@ -165,6 +165,8 @@ function toState({ deploymentId, teamId, isLiveSplit, models }: StateFacts): Dep
 }
 
 function teamIsFull(): AppError {
-  const message = `${QUEUE.ofTeamMax} earlier states of the team's deployments are being made ready: try again in some seconds`
+  const message =
+    `${QUEUE.ofTeamMax} earlier states of the team's deployments are being made ready: ` +
+    'try again in some seconds'
   return new AppError('unavailable', message)
 }

@@ -143,7 +143,8 @@ function givesResult(
 function answerLost(firstRequestId: string, cause: unknown): AppError {
   return new AppError(
     'unavailable',
-    `the answer to the first request with this Idempotency-Key can't be made again: read its score with GET /v1/scores/${firstRequestId}`,
+    "the answer to the first request with this Idempotency-Key can't be made again: " +
+      `read its score with GET /v1/scores/${firstRequestId}`,
     { isLasting: true, cause },
   )
 }

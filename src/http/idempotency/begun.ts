@@ -15,7 +15,7 @@ export type Begun =
 
 /** The right of one request for a score to be the one that is executed for its key. */
 export interface ClaimedScore extends ScoreClaim {
-  /** What the record of the score carries. */
+  /** Key and body, hashed, for the record of the score. */
   readonly logged: { readonly keyHash: Uint8Array; readonly bodyHash: Uint8Array }
   /** From then on its answer may not be given again: milliseconds of the monotonic clock. */
   readonly sureUntilMs: number

@@ -12,7 +12,7 @@ interface TeamRoomOptions {
 const ROW_BYTES = 400
 /** An average answer has more bytes; many small ones must not fill the indexes. */
 const BYTES_PER_ANSWER = 1_024
-/** What the key of a score takes in the log. */
+/** Size of the key of a score in the log. */
 const SCORE_BYTES = 100
 const ONE_SCORE: Usage = { answers: 0, bytes: SCORE_BYTES }
 const FLUSH_MS = 2_000

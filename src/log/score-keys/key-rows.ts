@@ -61,7 +61,7 @@ export interface KeyRow {
  */
 export async function insertScoreKeys(tx: Transaction, keys: readonly LoggedKey[]): Promise<void> {
   if (keys.length === 0) return
-  const rows = keys.map(rowOf)
+  const rows = keys.map(makeRow)
   // First, because `unnest` fills up the shortest list: usually it is empty.
   rows.sort((one, other) => Number(one.other === null) - Number(other.other === null))
   const others = rows.flatMap(({ other }) => other ?? [])
@@ -79,7 +79,7 @@ export async function insertScoreKeys(tx: Transaction, keys: readonly LoggedKey[
 }
 
 /** The words of a key's hash. */
-export function wordsOf(keyHash: Uint8Array): readonly [high: bigint, low: bigint] {
+export function splitHash(keyHash: Uint8Array): readonly [high: bigint, low: bigint] {
   const { buffer, byteOffset, length } = keyHash
   const view = new DataView(buffer, byteOffset, length)
   return [view.getBigInt64(0), view.getBigInt64(8)]
@@ -88,22 +88,22 @@ export function wordsOf(keyHash: Uint8Array): readonly [high: bigint, low: bigin
 export function readKeyRow(row: KeyRow): KeyOfRequest {
   const { other_id: other } = row
   return {
-    keyHash: bytesOf(BigInt(row.key_high), BigInt(row.key_low)),
-    bodyHash: bytesOf(BigInt(row.body_hash)),
-    requestId: other === null ? unpackRequestId(requestOf(row)) : Buffer.from(other).toString(),
+    keyHash: joinWords(BigInt(row.key_high), BigInt(row.key_low)),
+    bodyHash: joinWords(BigInt(row.body_hash)),
+    requestId: other === null ? unpackRequestId(readRequest(row)) : Buffer.from(other).toString(),
   }
 }
 
 /** Milliseconds since 1970. */
-export function timeOfRow(row: KeyRow): number {
-  return Number(requestOf(row) >> RANDOM_BITS)
+export function readTime(row: KeyRow): number {
+  return Number(readRequest(row) >> RANDOM_BITS)
 }
 
-function rowOf({ keyHash, bodyHash, requestId, scoredAtMs }: LoggedKey) {
+function makeRow({ keyHash, bodyHash, requestId, scoredAtMs }: LoggedKey) {
   const packed = packRequestId(requestId)
   const timeMs = Math.min(Math.max(Math.floor(scoredAtMs), 0), TIME_MAX)
   const request = (packed ?? BigInt(timeMs) << RANDOM_BITS) << SLOT_BITS
-  const [keyHigh, keyLow] = wordsOf(keyHash)
+  const [keyHigh, keyLow] = splitHash(keyHash)
   return {
     keyHigh,
     keyLow,
@@ -115,12 +115,12 @@ function rowOf({ keyHash, bodyHash, requestId, scoredAtMs }: LoggedKey) {
 }
 
 /** The 126 bits of the id. */
-function requestOf({ request_high: high, request_low: low }: KeyRow): bigint {
+function readRequest({ request_high: high, request_low: low }: KeyRow): bigint {
   const words = (BigInt.asUintN(64, BigInt(high)) << WORD_BITS) | BigInt.asUintN(64, BigInt(low))
   return words >> SLOT_BITS
 }
 
-function bytesOf(...words: readonly bigint[]): Uint8Array {
+function joinWords(...words: readonly bigint[]): Uint8Array {
   const bytes = Buffer.alloc(8 * words.length)
   for (const [at, word] of words.entries()) bytes.writeBigInt64BE(word, 8 * at)
   return bytes

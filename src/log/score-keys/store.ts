@@ -10,12 +10,12 @@ import {
   type KeyOfRequest,
   type KeyRow,
   readKeyRow,
+  readTime,
   SLOTS,
-  timeOfRow,
-  wordsOf,
+  splitHash,
 } from './key-rows.ts'
 
-export type FoundScoreKey = Pick<KeyOfRequest, 'bodyHash' | 'requestId'>
+type FoundScoreKey = Pick<KeyOfRequest, 'bodyHash' | 'requestId'>
 
 /** Longest wait of a caller. */
 const DEADLINE_MS = 5_000
@@ -72,7 +72,7 @@ export class ScoreKeyStore extends DatabaseStore {
   }
 
   private async findAll(hashes: readonly Uint8Array[]): Promise<(FoundScoreKey | null)[]> {
-    const asked = hashes.map(wordsOf)
+    const asked = hashes.map(splitHash)
     const words = sql.raw(`'{${asked.map(([high]) => high).join()}}'::bigint[]`)
     const rows = await queryRows<KeyRow>(
       this.db,
@@ -84,7 +84,7 @@ export class ScoreKeyStore extends DatabaseStore {
       if (!known.has(row.key_high)) throw new ForeignRowError('the row of another one')
       const name = `${row.key_high} ${row.key_low}`
       const present = newest.get(name)
-      if (present === undefined || timeOfRow(present) < timeOfRow(row)) newest.set(name, row)
+      if (present === undefined || readTime(present) < readTime(row)) newest.set(name, row)
     }
     return asked.map(([high, low]) => {
       const row = newest.get(`${high} ${low}`)

@@ -1,10 +1,10 @@
 /**
- * Where all processes of a database claim the keys of scores: in the database (*slow*), in Redis
+ * The place where all processes of a database claim the keys of scores: in the database (*slow*), in Redis
  * (*fast*), or in both, while a process copies the keys of the last day into Redis.
  */
 export type ClaimMode = 'slow' | 'both' | 'fast'
 
-/** What all processes have agreed on. */
+/** The state on which all processes have agreed. */
 export interface Agreement {
   readonly mode: ClaimMode
   /** Name of the keys that Redis has, or is being given; another one after each loss. */
@@ -24,7 +24,7 @@ export interface Lease {
   readonly mark: string
 }
 
-/** What a process knows of itself. */
+/** The state of the process that decides. */
 export interface OwnState {
   readonly processId: string
   /** The run of Redis that it is connected to; null: it has none that can have keys. */

@@ -21,7 +21,7 @@ interface KeyedScoresOptions {
   readonly counts: KeyCounts
 }
 
-/** What a claim needs of a request for a score. */
+/** The part of a request for a score that a claim needs. */
 export type ClaimingScore = Pick<KeyedScore, 'requestId' | 'isLogged'>
 
 /** A claim that was begun before it is sure that its request will be executed. */

@@ -5,7 +5,7 @@ import { CallGroups } from '../../../platform/db/call-groups.ts'
 import { openRedis } from '../../../platform/redis.ts'
 import type { ScoreClaim } from './score-claim.ts'
 
-/** What Redis has of a key that is not free. */
+/** A key in Redis that is not free. */
 export interface HeldInRedis {
   /**
    * A request has claimed it; or its score is logged, and it is never executed again; or the
@@ -25,7 +25,7 @@ interface ClaimReply {
   readonly mark: string
 }
 
-/** What becomes of a claim: its score is logged, its key is free, or another request has it. */
+/** The end of a claim: its score is logged, its key is free, or another request has it. */
 export type ClaimChange = 'logged' | 'free' | ScoreClaim
 
 /** A key of the database. */

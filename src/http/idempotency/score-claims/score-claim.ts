@@ -7,7 +7,7 @@ export interface ScoreClaim {
   readonly requestId: string
 }
 
-/** What stands for a body, each of its 8 bytes a character. */
+/** Writes the tag of a body as text, each of its 8 bytes a character. */
 export function formatTag(bodyTag: Uint8Array): string {
   return Buffer.from(bodyTag.buffer, bodyTag.byteOffset, bodyTag.length).toString('latin1')
 }

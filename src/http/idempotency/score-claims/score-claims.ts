@@ -144,7 +144,7 @@ export class ScoreClaims {
     }
   }
 
-  /** What the log has of a key whose claim Redis may have lost. */
+  /** Finds a key in the log, whose claim Redis may have lost. */
   async findLogged(keyHash: Uint8Array): Promise<FoundClaim | null> {
     const { mode, logged } = this.options
     if (!mode.hasFastKeys) return null
