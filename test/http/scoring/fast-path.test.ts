@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { card, categorical, numeric } from '../../support/cards/cards.ts'
 import { hostileBody } from '../../support/cards/hostile-bodies.ts'
+import { TWO_FEATURES, TWO_FEATURES_BODY } from '../../support/cards/two-features.ts'
 import { findOutcome } from '../../support/expect/answers.ts'
 import { newKey } from '../../support/scenarios/idempotency.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -11,18 +11,6 @@ import { TestService } from '../../support/start/service.ts'
 const JSON_HEADERS = { 'content-type': 'application/json' }
 /** The fast path leaves a query to Fastify, and this one changes no answer. */
 const USUAL = '?lang=en'
-const GOOD = { income: 1200, job: 'größer', strict_mode: false }
-const spec = card([
-  numeric('income', [
-    ['(-Infinity, 1000]', 10],
-    ['(1000, Infinity)', 20],
-    ['Missing', 0],
-  ]),
-  categorical('job', [
-    ['größer', 7],
-    ['other', -3],
-  ]),
-])
 
 type Headers = Readonly<Record<string, string | string[]>>
 
@@ -39,7 +27,7 @@ describe.each(backends)('on $name', (backend) => {
 
   beforeAll(async () => {
     owner = await service.signIn()
-    slug = await service.deploy(owner, spec)
+    slug = await service.deploy(owner, TWO_FEATURES)
     key = await service.createKey(owner, { rate_limit_per_minute: 1_000_000 })
     // Fastify looks up what is not cached yet.
     await send({ body: '{}' })
@@ -89,9 +77,9 @@ describe.each(backends)('on $name', (backend) => {
   }
 
   const TAKEN: Array<[what: string, sent: Sent]> = [
-    ['a good body', { body: JSON.stringify(GOOD) }],
+    ['a good body', { body: JSON.stringify(TWO_FEATURES_BODY) }],
     ['an empty applicant', { body: '{}' }],
-    ['a byte order mark and blanks', { body: `\ufeff \n${JSON.stringify(GOOD)}\t` }],
+    ['a byte order mark and blanks', { body: `\ufeff \n${JSON.stringify(TWO_FEATURES_BODY)}\t` }],
     ['escapes', { body: '{"\\u006aob":"gr\\u00f6\\u00dfer"}' }],
     ['values in no bin, and unknown names', { body: '{"job":"none","else":[1]}' }],
     [
@@ -203,7 +191,7 @@ describe.each(backends)('on $name', (backend) => {
 
   test('any body has the same answer on both ways', async () => {
     await fc.assert(
-      fc.asyncProperty(hostileBody(GOOD), async (body) => {
+      fc.asyncProperty(hostileBody(TWO_FEATURES_BODY), async (body) => {
         expect(readFacts(await send({ body }))).toEqual(readFacts(await send({ body }, USUAL)))
       }),
       { numRuns: 300 },
@@ -253,7 +241,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   test('a deployment or a key that is taken away is gone for the fast path, too', async () => {
-    const gone = await service.deploy(owner, spec)
+    const gone = await service.deploy(owner, TWO_FEATURES)
     const token = await service.createKey(owner)
     const call = () => service.call({ url: `/v1/score/${gone}`, token, body: {} })
     expect([findOutcome(await call()), findOutcome(await call())]).toEqual(['200', '200'])

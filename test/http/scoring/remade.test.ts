@@ -3,25 +3,13 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { newId } from '../../../src/platform/ids.ts'
 import type { SingleRequest } from '../../../src/scoring/requests.ts'
-import { card, categorical, numeric } from '../../support/cards/cards.ts'
+import { card, numeric } from '../../support/cards/cards.ts'
 import { hostileBody } from '../../support/cards/hostile-bodies.ts'
 import { dmgCard, worksheetCard } from '../../support/cards/reason-cards.ts'
+import { TWO_FEATURES, TWO_FEATURES_BODY } from '../../support/cards/two-features.ts'
 import { backends, hasPostgres, newDataDir, postgres } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
-
-const GOOD = { income: 1200, job: 'größer', strict_mode: false }
-const TWO_FEATURES = card([
-  numeric('income', [
-    ['(-Infinity, 1000]', 10],
-    ['(1000, Infinity)', 20],
-    ['Missing', 0],
-  ]),
-  categorical('job', [
-    ['größer', 7],
-    ['other', -3],
-  ]),
-])
 
 interface First {
   readonly request: SingleRequest
@@ -81,12 +69,16 @@ describe.each(backends)('on $name', (backend) => {
     const { slug } = await team.deploy(TWO_FEATURES)
     const firsts: First[] = []
     await fc.assert(
-      fc.asyncProperty(hostileBody(GOOD), fc.constantFrom('', '?lang=en'), async (body, query) => {
-        const first = await askFirst(`/v1/score/${slug}${query}`, body)
-        if (first === null) return
-        firsts.push(first)
-        await expectSame(first)
-      }),
+      fc.asyncProperty(
+        hostileBody(TWO_FEATURES_BODY),
+        fc.constantFrom('', '?lang=en'),
+        async (body, query) => {
+          const first = await askFirst(`/v1/score/${slug}${query}`, body)
+          if (first === null) return
+          firsts.push(first)
+          await expectSame(first)
+        },
+      ),
       { numRuns: 200 },
     )
     expect(firsts.length).toBeGreaterThan(10)

@@ -5,9 +5,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } fr
 import { RedisClaims } from '../../../../src/http/idempotency/score-claims/redis-claims.ts'
 import { LogReader } from '../../../../src/log/reading/log-reader.ts'
 import { type Database, queryRows } from '../../../../src/platform/db/client.ts'
-import { card, categorical, numeric } from '../../../support/cards/cards.ts'
+import { card, numeric } from '../../../support/cards/cards.ts'
 import { hostileBody } from '../../../support/cards/hostile-bodies.ts'
 import { worksheetCard } from '../../../support/cards/reason-cards.ts'
+import { TWO_FEATURES, TWO_FEATURES_BODY } from '../../../support/cards/two-features.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import {
   expectAgain,
@@ -22,18 +23,6 @@ import { backends } from '../../../support/start/databases.ts'
 import { TestService } from '../../../support/start/service.ts'
 import { numberedSpec, Team } from '../../../support/start/team.ts'
 
-const GOOD = { income: 1200, job: 'größer', strict_mode: false }
-const TWO_FEATURES = card([
-  numeric('income', [
-    ['(-Infinity, 1000]', 10],
-    ['(1000, Infinity)', 20],
-    ['Missing', 0],
-  ]),
-  categorical('job', [
-    ['größer', 7],
-    ['other', -3],
-  ]),
-])
 const PATHS = [
   ['the fast path', ''],
   ['Fastify', '?lang=en'],
@@ -111,7 +100,7 @@ describe.skipIf(redis === null).each(backends)('on $name', (backend) => {
     const url = `/v1/score/${slug}${query}`
     let answered = 0
     await fc.assert(
-      fc.asyncProperty(hostileBody(GOOD), async (body) => {
+      fc.asyncProperty(hostileBody(TWO_FEATURES_BODY), async (body) => {
         const call = { method: 'POST', url, payload: body } as const
         const headers = {
           authorization: `Bearer ${team.key}`,
