@@ -21,11 +21,12 @@ interface Load {
   readonly recordsEach: number
 }
 
-function readLoads(capacity: StoredResult | undefined): { single: Load; batch: Load } {
+function readLoads(capacity: StoredResult | undefined): Record<'single' | 'keyed' | 'batch', Load> {
   if (capacity === undefined) throw new Error('a result is missing')
   const one = (name: string) => measuredIn(seriesIn(capacity, name), '1 worker')
   return {
     single: { measured: one('single'), recordsEach: 1 },
+    keyed: { measured: one('keyed'), recordsEach: 1 },
     batch: { measured: one('batch'), recordsEach: Number(capacity.result.payload['batchRecords']) },
   }
 }
@@ -47,20 +48,21 @@ function computeRate({ measured, recordsEach }: Load): number {
 
 /** What a score costs, by whom. */
 export function capacityCosts(...[capacity]: StoredResult[]): Rows {
-  const { single, batch } = readLoads(capacity)
+  const { single, keyed, batch } = readLoads(capacity)
+  const loads = [single, keyed, batch]
   const row = (label: string, name: CostName, unit: string) => [
     label,
-    ...[single, batch].map((load) => `${digits(computeCost(load, name), 2)}${unit}`),
+    ...loads.map((load) => `${digits(computeCost(load, name), 2)}${unit}`),
   ]
   return [
-    ['', 'a single score', 'a record in a batch of 1,000'],
+    ['', 'a single score', 'with an `Idempotency-Key`', 'a record in a batch of 1,000'],
     row('processor of the service', 'serviceCpuMs', ' µs'),
     row('processor of PostgreSQL, for the log', 'postgresCpuMs', ' µs'),
     row('processor of Redis', 'redisCpuMs', ' µs'),
     row('commands of Redis', 'redisCommands', ''),
     row('log on disk with indexes', 'logBytes', ' bytes'),
     row('write-ahead log', 'walBytes', ' bytes'),
-    ['scores a second of one worker', ...[single, batch].map((load) => digits(computeRate(load)))],
+    ['scores a second of one worker', ...loads.map((load) => digits(computeRate(load)))],
   ]
 }
 
