@@ -161,6 +161,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
       bytesMax: config.idempotencyBytesMax,
       loggedKeys: new ScoreKeyStore(database.db),
       redisUrl: redis?.cluster === null ? redis.url : null,
+      isOnlyProcess: config.databaseUrl === null,
       undrainedMs: () => openedLog.spool.stats.oldestAgeMs,
     },
   )

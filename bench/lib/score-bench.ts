@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pLimit from 'p-limit'
@@ -26,6 +26,8 @@ interface Shape {
   readonly batchRecords: number
   readonly deployments: number
   readonly keys: number
+  /** Without PostgreSQL and Redis. */
+  readonly isEmbedded?: boolean
 }
 
 /** Deployments with their keys in a database of the bench's own, and requests for them. */
@@ -43,17 +45,17 @@ export interface ScoreBench {
 
 export async function prepareScoreBench(backends: Backends, shape: Shape): Promise<ScoreBench> {
   const directory = mkdtempSync(join(tmpdir(), 'scoreline-bench-'))
-  const database = await createBenchDatabase(backends.databaseUrl)
+  const database = shape.isEmbedded ? null : await createBenchDatabase(backends.databaseUrl)
   const env = {
-    DATABASE_URL: database.url,
-    REDIS_URL: backends.redisUrl,
+    ...(database !== null && { DATABASE_URL: database.url, REDIS_URL: backends.redisUrl }),
     RATE_LIMIT_PER_MINUTE: QUOTA,
     JWT_SECRET: randomBytes(48).toString('base64url'),
     BOOTSTRAP_OWNER_EMAIL: OWNER_EMAIL,
     BOOTSTRAP_OWNER_PASSWORD: randomBytes(18).toString('base64url'),
     LOG_LEVEL: 'warn',
   }
-  const server = await BenchServer.startService({ ...env, DATA_DIR: join(directory, 'first') })
+  const firstDir = join(directory, 'first')
+  const server = await BenchServer.startService({ ...env, DATA_DIR: firstDir })
   const { singles, batches } = await fill(server.url, env.BOOTSTRAP_OWNER_PASSWORD, shape)
   const bareEnv = {
     BARE_SINGLE_FILE: await keepAnswer(server.url, singles[0], join(directory, 'single.json')),
@@ -69,6 +71,7 @@ export async function prepareScoreBench(backends: Backends, shape: Shape): Promi
       requests,
       start: (round) => {
         const dataDir = join(directory, `${name} ${round}`.replaceAll(/\W/g, '-'))
+        if (database === null) cpSync(firstDir, dataDir, { recursive: true })
         return BenchServer.startService({ ...env, DATA_DIR: dataDir, ...more })
       },
     }),
@@ -78,7 +81,7 @@ export async function prepareScoreBench(backends: Backends, shape: Shape): Promi
       start: () => BenchServer.start(BARE_SERVER, bareEnv),
     }),
     remove: async () => {
-      await database.drop()
+      await database?.drop()
       rmSync(directory, { recursive: true, force: true })
     },
   }

@@ -11,6 +11,7 @@ interface ScoreContest {
   readonly connections: number
   readonly deployments?: number
   readonly keys?: number
+  readonly isEmbedded?: boolean
   /** In the place of the card of the bench and its applicants. */
   readonly sample?: { readonly spec: object; readonly applicants: readonly object[] }
   /** The first is the baseline of the others. */
@@ -29,11 +30,11 @@ export async function playScoreContests(
   const series: Series[] = []
   const payload: Record<string, unknown> = {}
   for (const one of contests) {
-    const { name, connections, deployments = 1, keys = 1, sample, contestants } = one
+    const { name, connections, deployments = 1, keys = 1, sample, isEmbedded = false } = one
     const options = readOptions(args, connections)
-    const shape = { deployments, keys, ...(sample !== undefined && { sample }) }
+    const shape = { deployments, keys, isEmbedded, ...(sample !== undefined && { sample }) }
     await withBench(options, shape, async (bench) => {
-      const all = contestants(bench)
+      const all = one.contestants(bench)
       const rounds = await contest(all, options.contest)
       report(name, all, rounds, options)
       series.push(readSeries(name, all, rounds))
@@ -46,7 +47,8 @@ export async function playScoreContests(
 
 async function withBench(
   options: BenchOptions,
-  shape: Required<Pick<ScoreContest, 'deployments' | 'keys'>> & Pick<ScoreContest, 'sample'>,
+  shape: Required<Pick<ScoreContest, 'deployments' | 'keys' | 'isEmbedded'>> &
+    Pick<ScoreContest, 'sample'>,
   use: (bench: ScoreBench) => Promise<void>,
 ): Promise<void> {
   const backends = await openBackends()

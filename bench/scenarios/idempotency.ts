@@ -4,9 +4,13 @@ import { playScoreContests } from '../lib/score-contest.ts'
 
 await playScoreContests(
   'idempotency',
-  [64, 16, 4].map((connections) => ({
-    name: `${connections} connections`,
-    connections,
+  [
+    { name: '64 connections', connections: 64 },
+    { name: '16 connections', connections: 16 },
+    { name: '4 connections', connections: 4 },
+    { name: 'embedded, 64 connections', connections: 64, isEmbedded: true },
+  ].map((one) => ({
+    ...one,
     keys: 8,
     contestants: (bench) => [
       bench.service('without a key', bench.singles),

@@ -5,9 +5,10 @@ import { LogThrottle } from '../../platform/log-throttle.ts'
 import { maintainKeys } from './maintenance.ts'
 import { AgreementStore } from './score-claims/agreement-store.ts'
 import { ClaimsMode } from './score-claims/claims-mode.ts'
-import { loadKeys, StoredKeyStore } from './score-claims/key-loader.ts'
+import { loadKeys, readKeys, StoredKeyStore } from './score-claims/key-loader.ts'
 import type { LoggedKeys } from './score-claims/logged-keys.ts'
-import { RedisClaims } from './score-claims/redis-claims.ts'
+import { ONLY_MODE, ProcessClaims } from './score-claims/process-claims.ts'
+import { type LoadedKey, RedisClaims } from './score-claims/redis-claims.ts'
 import { ScoreClaims } from './score-claims/score-claims.ts'
 import { IdempotencyService } from './service.ts'
 import { IdempotencyStore, STORE_DEADLINE_MS } from './store.ts'
@@ -20,8 +21,10 @@ interface IdempotencyOptions {
   readonly formerSecret: string | null
   /** Bound of what is kept. */
   readonly bytesMax: number
-  /** Redis; null: the keys of scores are claimed in the database. */
+  /** Null: the keys of scores are claimed in the process if it is the only one, else in the database. */
   readonly redisUrl: string | null
+  /** Whether no other process can use the database meanwhile. */
+  readonly isOnlyProcess: boolean
   readonly loggedKeys: LoggedKeys
   /** Age of the oldest score that is not in the database; null: all are. */
   readonly undrainedMs: () => number | null
@@ -86,21 +89,76 @@ export async function openIdempotency(
 }
 
 /** A replica of which others have one secret alone claims keys in the database. */
-async function openScoreClaims(
-  { database, clock, log }: Pick<Deps, 'database' | 'clock' | 'log'>,
-  { redisUrl, formerSecret, loggedKeys, undrainedMs }: IdempotencyOptions,
-) {
-  const throttle = new LogThrottle(clock)
+async function openScoreClaims(deps: ClaimDeps, options: IdempotencyOptions) {
+  const throttle = new LogThrottle(deps.clock)
   const logFailure = (text: string) => (error: unknown) => {
     const count = throttle.hit(text)
-    if (count > 0) log.warn({ count, err: errorFacts(error) }, text)
+    if (count > 0) deps.log.warn({ count, err: errorFacts(error) }, text)
   }
+  const { redisUrl, formerSecret, isOnlyProcess, loggedKeys, undrainedMs } = options
+  const { database, clock } = deps
+  const stored = new StoredKeyStore(database.db)
+  const shared = {
+    readKeys: () => readKeys({ stored, logged: loggedKeys }),
+    areDrainedSince: (sinceMs: number) => {
+      const ageMs = undrainedMs()
+      return ageMs === null || ageMs < clock.monotonicMs() - sinceMs
+    },
+    logged: guardStore(loggedKeys, { deadlineMs: STORE_DEADLINE_MS, renew: () => {} }),
+    logFailure,
+  }
+  if (isOnlyProcess && redisUrl === null && formerSecret === null) {
+    return openProcessClaims(deps, shared)
+  }
+  return openSharedClaims(deps, { ...shared, redisUrl: formerSecret === null ? redisUrl : null })
+}
+
+type ClaimDeps = Pick<Deps, 'database' | 'clock' | 'log'>
+
+interface ClaimParts {
+  readonly readKeys: () => AsyncGenerator<readonly LoadedKey[]>
+  /** Tells whether the scores that were logged before are in the database. */
+  readonly areDrainedSince: (sinceMs: number) => boolean
+  readonly logged: LoggedKeys
+  readonly logFailure: (text: string) => (error: unknown) => void
+}
+
+/** Claims of the only process of a database: it needs no agreement. */
+function openProcessClaims(
+  { clock }: ClaimDeps,
+  { readKeys, areDrainedSince, logged, logFailure }: ClaimParts,
+) {
+  const keys = new ProcessClaims({
+    clock,
+    areDrainedSince,
+    readKeys,
+    onFailed: logFailure('the Idempotency-Keys of scores could not be read'),
+  })
+  const claims = new ScoreClaims({
+    mode: ONLY_MODE,
+    redis: keys,
+    logged,
+    clock,
+    onFailure: logFailure('the Idempotency-Key of a score could not be claimed'),
+  })
+  return { claims, endLease: () => Promise.resolve(), close: () => keys.close() }
+}
+
+async function openSharedClaims(
+  { database, clock, log }: ClaimDeps,
+  {
+    redisUrl,
+    readKeys,
+    areDrainedSince,
+    logged,
+    logFailure,
+  }: ClaimParts & { redisUrl: string | null },
+) {
   const agreements = guardStore(new AgreementStore(database.db), {
     deadlineMs: STORE_DEADLINE_MS,
     renew: () => {},
   })
-  const stored = new StoredKeyStore(database.db)
-  const hasRedis = redisUrl !== null && formerSecret === null
+  const hasRedis = redisUrl !== null
   const redis: RedisClaims | null = hasRedis
     ? new RedisClaims({
         url: redisUrl,
@@ -113,16 +171,9 @@ async function openScoreClaims(
     store: agreements,
     clock,
     hasRedis,
-    isDrainedSince: (sinceMs) => {
-      const ageMs = undrainedMs()
-      const isStored = ageMs === null || ageMs < clock.monotonicMs() - sinceMs
-      return claims.open === 0 && isStored
-    },
+    isDrainedSince: (sinceMs) => claims.open === 0 && areDrainedSince(sinceMs),
     look: async () => redis?.look(),
-    load: (mark) =>
-      redis === null
-        ? Promise.resolve(false)
-        : loadKeys({ redis, stored, logged: loggedKeys }, mark),
+    load: async (mark) => redis !== null && loadKeys(redis, readKeys(), mark),
     onFailed: logFailure('the agreement on the Idempotency-Keys of scores could not be renewed'),
     onMode: (to, reason) => {
       if (to === 'fast') log.info('the Idempotency-Keys of scores are claimed in Redis')
@@ -139,7 +190,7 @@ async function openScoreClaims(
   const claims = new ScoreClaims({
     mode,
     redis,
-    logged: guardStore(loggedKeys, { deadlineMs: STORE_DEADLINE_MS, renew: () => {} }),
+    logged,
     clock,
     onFailure: logFailure('the Idempotency-Key of a score could not be claimed in Redis'),
   })

@@ -161,7 +161,7 @@ export class IdempotencyService {
 
   /** True while the keys of scores are claimed in Redis alone. */
   get areScoreKeysInRedis(): boolean {
-    return this.options.scoreClaims.right?.mode === 'fast'
+    return this.options.scoreClaims.areInRedis
   }
 
   /** Ends the claim of a score that is logged. `onKept` receives whether it will be given again. */

@@ -1,6 +1,6 @@
 import { AppError } from '../../../src/errors.ts'
 import { ClaimsMode } from '../../../src/http/idempotency/score-claims/claims-mode.ts'
-import { loadKeys } from '../../../src/http/idempotency/score-claims/key-loader.ts'
+import { loadKeys, readKeys } from '../../../src/http/idempotency/score-claims/key-loader.ts'
 import { ScoreClaims } from '../../../src/http/idempotency/score-claims/score-claims.ts'
 import { computeDigest, type KeptAnswer } from '../../../src/http/idempotency/sealer.ts'
 import { IdempotencyService } from '../../../src/http/idempotency/service.ts'
@@ -115,7 +115,7 @@ export class World {
         return claims.open === 0 && isStored
       },
       look: () => client.look(),
-      load: (mark) => loadKeys({ redis: client, stored, logged }, mark),
+      load: (mark) => loadKeys(client, readKeys({ stored, logged }), mark),
       onFailed: () => undefined,
       onMode: (to, reason) => this.note(`${host.name} is ${to} (${reason})`),
     })

@@ -118,6 +118,11 @@ export class ClaimsMode {
     return this.options.clock.monotonicMs() < this.heldUntilMs ? this.held : null
   }
 
+  /** True while keys are claimed in Redis alone. */
+  get isInRedis(): boolean {
+    return this.right?.mode === 'fast'
+  }
+
   /** Tells whether a right is in force by what is agreed on after the call. */
   async confirm(right: Right): Promise<boolean> {
     const round = this.roundsDone

@@ -4,7 +4,7 @@ import { DatabaseStore } from '../../../platform/db/store.ts'
 import { timeOfId } from '../../../platform/ids.ts'
 import { KEPT_MS } from '../store.ts'
 import type { LoggedKeys } from './logged-keys.ts'
-import type { RedisClaims } from './redis-claims.ts'
+import type { LoadedKey, RedisClaims } from './redis-claims.ts'
 import { formatTag } from './score-claim.ts'
 
 /** Keys of a statement, and of a call to Redis: both do nothing else meanwhile, nor this process. */
@@ -30,46 +30,54 @@ export class StoredKeyStore extends DatabaseStore {
   }
 }
 
-interface LoadOptions {
-  readonly redis: Pick<RedisClaims, 'beginLoading' | 'load' | 'endLoading'>
+interface ReadOptions {
   readonly stored: Pick<StoredKeyStore, 'readPage'>
   readonly logged: Pick<LoggedKeys, 'pages'>
 }
 
-/**
- * Copies all keys of the last day from the database into Redis.
- *
- * @returns false if Redis has lost some of them meanwhile
- */
-export async function loadKeys(
-  { redis, stored, logged }: LoadOptions,
-  mark: string,
-): Promise<boolean> {
-  await redis.beginLoading(mark)
+/** Reads all keys of the last day that the database has, page by page, and further ones. */
+export async function* readKeys({
+  stored,
+  logged,
+}: ReadOptions): AsyncGenerator<readonly LoadedKey[]> {
   let after: Uint8Array = NO_HASH
   for (;;) {
     const rows = await stored.readPage(after)
-    const keys = rows.map(({ key_hash: keyHash, since_sec: sinceSec }) => ({
+    const last = rows.at(-1)
+    if (last === undefined) break
+    after = last.key_hash
+    yield rows.map(({ key_hash: keyHash, since_sec: sinceSec }) => ({
       keyHash,
       state: 'stored' as const,
       sinceSec,
       bodyTag: '',
       requestId: '',
     }))
-    if (keys.length > 0 && !(await redis.load(mark, keys))) return false
-    const last = rows.at(-1)
-    if (last === undefined) break
-    after = last.key_hash
   }
   for await (const page of logged.pages()) {
-    const keys = page.map(({ keyHash, bodyHash, requestId }) => ({
+    yield page.map(({ keyHash, bodyHash, requestId }) => ({
       keyHash,
       state: 'logged' as const,
       sinceSec: Math.floor((timeOfId(requestId) ?? Date.now()) / 1_000),
       bodyTag: formatTag(bodyHash),
       requestId,
     }))
-    if (keys.length > 0 && !(await redis.load(mark, keys))) return false
+  }
+}
+
+/**
+ * Copies keys into Redis.
+ *
+ * @returns false if Redis has lost some of them meanwhile
+ */
+export async function loadKeys(
+  redis: Pick<RedisClaims, 'beginLoading' | 'load' | 'endLoading'>,
+  pages: AsyncIterable<readonly LoadedKey[]>,
+  mark: string,
+): Promise<boolean> {
+  await redis.beginLoading(mark)
+  for await (const page of pages) {
+    if (page.length > 0 && !(await redis.load(mark, page))) return false
   }
   return redis.endLoading(mark)
 }

@@ -18,7 +18,7 @@ export interface HeldInRedis {
   readonly ageMs: number
 }
 
-interface ClaimReply {
+export interface ClaimReply {
   /** Null: the key was free, and belongs to the request now. */
   readonly held: HeldInRedis | null
   /** Of the keys that Redis has, see `RedisClaims.beginLoading`; empty if it has lost them. */

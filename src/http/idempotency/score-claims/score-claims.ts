@@ -33,7 +33,10 @@ export type FoundClaim =
   | { readonly kind: 'stored' }
 
 interface ScoreClaimsOptions {
-  readonly mode: Pick<ClaimsMode, 'right' | 'waitForRight' | 'confirm' | 'lose' | 'hasFastKeys'>
+  readonly mode: Pick<
+    ClaimsMode,
+    'right' | 'waitForRight' | 'confirm' | 'lose' | 'hasFastKeys' | 'isInRedis'
+  >
   readonly redis: Pick<RedisClaims, 'claim' | 'change' | 'noteLogged'> | null
   readonly logged: Pick<LoggedKeys, 'find'>
   readonly clock: Pick<Clock, 'monotonicMs'>
@@ -66,6 +69,11 @@ export class ScoreClaims {
   /** The right under which keys are claimed, see `ClaimsMode`; null: there is none now. */
   get right(): Right | null {
     return this.options.mode.right
+  }
+
+  /** True while keys are claimed in Redis alone. */
+  get areInRedis(): boolean {
+    return this.options.mode.isInRedis
   }
 
   waitForRight(): Promise<Right | null> {

@@ -250,6 +250,7 @@ const NO_SCORES = new ScoreClaims({
     lose: () => undefined,
     confirm: () => Promise.resolve(false),
     hasFastKeys: false,
+    isInRedis: false,
   },
   redis: null,
   clock: systemClock,

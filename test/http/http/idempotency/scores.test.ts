@@ -1,4 +1,4 @@
-/** Single scores with a key, while the keys are claimed in Redis and no answer is stored. */
+/** Single scores with a key, while no answer is stored: keys are claimed in Redis or in the process. */
 import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest'
@@ -33,14 +33,19 @@ const VALUE = /^([CLS])(\d{10})/
 const redis = inject('redisUrl') === null ? null : await RedisServer.start()
 afterAll(() => redis?.remove())
 
-describe.skipIf(redis === null).each(backends)('on $name', (backend) => {
-  const service = TestService.forSuite(backend, { env: { REDIS_URL: redis?.url ?? '' } })
+const inRedis = redis === null ? [] : backends.map((backend) => ({ backend, url: redis.url }))
+const inProcess = backends
+  .filter(({ name }) => name === 'PGlite')
+  .map((backend) => ({ backend, url: null }))
+
+describe.each([...inRedis, ...inProcess])('on $backend.name, Redis $url', ({ backend, url }) => {
+  const service = TestService.forSuite(backend, { env: url === null ? {} : { REDIS_URL: url } })
   const team = Team.forSuite(service)
   let db: Database
 
   beforeAll(async () => {
     db = await formatDatabase(team)
-    await waitForRedis(service)
+    if (url !== null) await waitForRedis(service)
   })
   afterEach(() => {
     vi.restoreAllMocks()
@@ -52,6 +57,11 @@ describe.skipIf(redis === null).each(backends)('on $name', (backend) => {
     body: { income: 1 },
     ...rest,
   })
+
+  /** Moves the times of keys, which it can do in Redis alone. */
+  const testRedis = (name: string, run: () => Promise<void>) => {
+    if (url !== null) test(name, run)
+  }
 
   /** Sends a request, does something, and sends it again: the answers must be equal. */
   async function expectSameAfter(call: KeyedCall, between: () => Promise<unknown>): Promise<void> {
@@ -87,7 +97,7 @@ describe.skipIf(redis === null).each(backends)('on $name', (backend) => {
     const stored = await Promise.all(
       tables.map((table) => queryRows(db, sql`select t::text from ${sql.identifier(table)} as t`)),
     )
-    const texts = JSON.stringify([stored, await readRedis()])
+    const texts = JSON.stringify([stored, url === null ? [] : await readRedis()])
     for (const word of [key, 'Tudor', 'falconer', 'Grimsby', slug, team.key]) {
       for (const code of ['utf8', 'hex', 'base64url'] as const) {
         expect(texts).not.toContain(Buffer.from(word).toString(code))
@@ -97,11 +107,11 @@ describe.skipIf(redis === null).each(backends)('on $name', (backend) => {
 
   test.each(PATHS)('%s answers any body again as it was', async (_, query) => {
     const { slug } = await team.deploy(TWO_FEATURES)
-    const url = `/v1/score/${slug}${query}`
+    const path = `/v1/score/${slug}${query}`
     let answered = 0
     await fc.assert(
       fc.asyncProperty(hostileBody(TWO_FEATURES_BODY), async (body) => {
-        const call = { method: 'POST', url, payload: body } as const
+        const call = { method: 'POST', url: path, payload: body } as const
         const headers = {
           authorization: `Bearer ${team.key}`,
           'content-type': 'application/json',
@@ -209,14 +219,16 @@ describe.skipIf(redis === null).each(backends)('on $name', (backend) => {
   // A mistake must not cost a key: the client corrects it and goes on.
   test.each(PATHS)('%s frees the key of a score that it refuses at once', async (_, query) => {
     const { slug } = await team.deploy(numberedSpec(1))
-    const url = `/v1/score/${slug}${query}`
+    const path = `/v1/score/${slug}${query}`
     const key = newKey()
     await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: false })
-    expect(findOutcome(await keyed(service, key, single(slug, { url })))).toMatch(/^404/)
+    expect(findOutcome(await keyed(service, key, single(slug, { url: path })))).toMatch(/^404/)
     await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: true, strict_mode: true })
     const body = { outcome: 1 }
-    expect(findOutcome(await keyed(service, key, single(slug, { url, body })))).toMatch(/^422/)
-    const call = single(slug, { url, body: { income: 2 } })
+    expect(findOutcome(await keyed(service, key, single(slug, { url: path, body })))).toMatch(
+      /^422/,
+    )
+    const call = single(slug, { url: path, body: { income: 2 } })
     const first = await keyed(service, key, call)
     expect(first.headers).not.toHaveProperty('idempotent-replayed')
     expectAgain(first, await keyed(service, key, call))
@@ -238,7 +250,7 @@ describe.skipIf(redis === null).each(backends)('on $name', (backend) => {
     expectAgain(first, await keyed(service, key, call))
   })
 
-  test('a key is free after a day, and not before', async () => {
+  testRedis('a key is free after a day, and not before', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     const key = newKey()
     const first = await keyed(service, key, single(slug))
@@ -253,7 +265,7 @@ describe.skipIf(redis === null).each(backends)('on $name', (backend) => {
   })
 
   // A process that died after it had logged the score can't tell Redis so.
-  test('a claim of 30 s whose score is logged is answered, and not before', async () => {
+  testRedis('a claim of 30 s whose score is logged is answered, and not before', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     const key = newKey()
     vi.spyOn(RedisClaims.prototype, 'noteLogged').mockImplementationOnce((_, onSent) => onSent())
@@ -268,24 +280,29 @@ describe.skipIf(redis === null).each(backends)('on $name', (backend) => {
   })
 
   // A process that died before it had logged the score leaves nothing that could be answered.
-  test('a claim of 30 s whose score is not logged is executed by one of 20 requests', async () => {
-    const { slug } = await team.deploy(numberedSpec(1))
-    const key = newKey()
-    await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: false })
-    vi.spyOn(RedisClaims.prototype, 'change').mockResolvedValueOnce(true)
-    expect(findOutcome(await keyed(service, key, single(slug)))).toMatch(/^404/)
-    await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: true })
-    expect(findOutcome(await keyed(service, key, single(slug)))).toBe('409 idempotency_in_progress')
-    await age(31)
-    const score = vi.spyOn(service.services.scoring, 'score')
-    const all = Array.from({ length: 20 }, () => keyed(service, key, single(slug)))
-    const answers = await Promise.all(all)
-    expect(score).toHaveBeenCalledTimes(1)
-    const first = answers.find(
-      ({ statusCode, headers }) => statusCode === 200 && !('idempotent-replayed' in headers),
-    )
-    expectAgain(first ?? expect.fail('one is executed'), await keyed(service, key, single(slug)))
-  })
+  testRedis(
+    'a claim of 30 s whose score is not logged is executed by one of 20 requests',
+    async () => {
+      const { slug } = await team.deploy(numberedSpec(1))
+      const key = newKey()
+      await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: false })
+      vi.spyOn(RedisClaims.prototype, 'change').mockResolvedValueOnce(true)
+      expect(findOutcome(await keyed(service, key, single(slug)))).toMatch(/^404/)
+      await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: true })
+      expect(findOutcome(await keyed(service, key, single(slug)))).toBe(
+        '409 idempotency_in_progress',
+      )
+      await age(31)
+      const score = vi.spyOn(service.services.scoring, 'score')
+      const all = Array.from({ length: 20 }, () => keyed(service, key, single(slug)))
+      const answers = await Promise.all(all)
+      expect(score).toHaveBeenCalledTimes(1)
+      const first = answers.find(
+        ({ statusCode, headers }) => statusCode === 200 && !('idempotent-replayed' in headers),
+      )
+      expectAgain(first ?? expect.fail('one is executed'), await keyed(service, key, single(slug)))
+    },
+  )
 
   // A wrong answer is worse than none.
   test('an answer that would differ from what was logged is refused', async () => {

@@ -13,6 +13,7 @@ async function settleAfter(waitMs: number): Promise<boolean> {
       confirm: async () => true,
       lose: () => undefined,
       hasFastKeys: true,
+      isInRedis: true,
     },
     redis: {
       claim: async () => ({ held: null, mark: right.mark }),
