@@ -5,8 +5,11 @@ import { type BatchConfig, readBatches } from './jobs/batches/settings.ts'
 import type { Durability } from './log/index.ts'
 import { databaseUrlFault } from './platform/db/database-url.ts'
 import { findMisspelt } from './platform/misspelt.ts'
-import { parseObjectLocation } from './platform/object-store/locations.ts'
-import { type ObjectStoreConfig, readObjectStores } from './platform/object-store/settings.ts'
+import {
+  type ObjectStoreConfig,
+  parseObjectLocation,
+  readObjectStores,
+} from './platform/object-store/settings.ts'
 import { redisUrlFault } from './platform/redis-cluster/redis-url.ts'
 import { readTracing, type TracingSettings } from './platform/tracing/settings.ts'
 import { type Environment, readSecretFile, VariableReader } from './platform/variable-reader.ts'

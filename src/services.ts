@@ -27,7 +27,7 @@ import {
 } from './log/wiring.ts'
 import { openOutcomes } from './outcomes/open.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
-import { openFeed } from './platform/caches/open-invalidation.ts'
+import { openFeed } from './platform/caches/redis-invalidation.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { closedWithin, once } from './platform/closing.ts'
 import { type DataDir, openDataDir } from './platform/data-dir/data-dir.ts'

@@ -12,7 +12,7 @@ import {
   REFUSED,
   type Report,
   WRONG_USAGE,
-} from './report.ts'
+} from './program.ts'
 import { type CliServices, createCliServices } from './services.ts'
 
 /** Things that the commands get from their process, or from a test. */

@@ -1,7 +1,5 @@
 import { Command } from 'commander'
-import { readOrReport } from './program.ts'
-import type { CommandContext, Report } from './report.ts'
-
+import { type CommandContext, type Report, readOrReport } from './program.ts'
 /** Runs the demo until a signal ends it, or once. */
 export async function run(
   args: readonly string[],

@@ -9,7 +9,7 @@ import {
   readArguments,
   UsageError,
 } from './arguments.ts'
-import { EXIT_CODES } from './report.ts'
+import { EXIT_CODES } from './program.ts'
 
 /** The export that the arguments describe. */
 type CommandLine =

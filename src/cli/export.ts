@@ -6,7 +6,7 @@ import { UsageError } from './arguments.ts'
 import { readCommandLine } from './export-usage.ts'
 import { cliFailure } from './failures.ts'
 import { printable, sentence } from './print.ts'
-import { type CommandContext, DONE, REFUSED, type Report, WRONG_USAGE } from './report.ts'
+import { type CommandContext, DONE, REFUSED, type Report, WRONG_USAGE } from './program.ts'
 import { type CliServices, createCliServices } from './services.ts'
 
 const STDIN = 0

@@ -1,8 +1,8 @@
 import { ConfigError } from '../config.ts'
 import { AppError } from '../errors.ts'
-import { causeChain, firstFailure } from '../platform/cause-chain.ts'
 import { DataDirInUseError } from '../platform/data-dir/data-dir.ts'
 import { DatabaseOpenError } from '../platform/db/errors.ts'
+import { causeChain, firstFailure } from '../platform/error-facts.ts'
 import { LaterVersionError } from '../platform/version.ts'
 
 /** Why a command failed. */

@@ -1,17 +1,19 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Static } from '@sinclair/typebox'
+import type { ImportResult } from '../../schemas/import.ts'
+import type { Job } from '../../schemas/jobs.ts'
 import { Notes } from '../cards/import/build/notes.ts'
 import { decode, readJson } from '../cards/import/build/source.ts'
 import { type ImportBody, makeImportInput } from '../cards/import/request.ts'
 import { certificateFields, importFields } from '../cards/import/responses.ts'
 import { type ImportOutcome, runImport } from '../cards/import/run-import.ts'
 import { UsageError } from './arguments.ts'
-import { type ImportLine, readImportLine } from './import-options.ts'
+import { type ImportLine, type RegisterLine, readImportLine } from './import-options.ts'
 import { importReport } from './import-report.ts'
 import { printable } from './print.ts'
-import { failureReport } from './program.ts'
-import { registerAt } from './register.ts'
-import { RemoteError } from './remote-service.ts'
-import { type CommandContext, DONE, REFUSED, type Report } from './report.ts'
+import { type CommandContext, DONE, failureReport, REFUSED, type Report } from './program.ts'
+import { RemoteError, RemoteService } from './remote-service.ts'
 
 const FILE_BYTES_MAX = 256 * 1024 * 1024
 
@@ -134,4 +136,74 @@ async function write(file: string, text: string): Promise<void> {
 
 function formatJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`
+}
+
+/** Longer than the longest import, including the wait for earlier imports. */
+const TIMEOUT_MS = 600_000
+/** A longer sample goes ahead as a file: proxies and the service bound the body of a request. */
+const SAMPLE_BYTES_MAX = 8_000_000
+const POLL_MS = 1_000
+
+/**
+ * Sends a card to a running service, which imports, checks and registers it.
+ *
+ * @returns what the import answers
+ * @throws RemoteError
+ */
+async function registerAt(
+  { url, environment, description, autoDeploy, acceptsUnreached }: RegisterLine,
+  token: string,
+  body: ImportBody,
+): Promise<unknown> {
+  const service = new RemoteService(url, token)
+  const register = {
+    environment,
+    description,
+    auto_deploy: autoDeploy,
+    accept_unreached: acceptsUnreached,
+  }
+  const { sample, ...order } = body
+  if (sample === undefined || Buffer.byteLength(sample) <= SAMPLE_BYTES_MAX) {
+    return service.readJson('/v1/models/import', jsonPost({ ...body, register }))
+  }
+  const { id, result } = await checkFile(service, `${JSON.stringify(order)}\n`, sample)
+  const { development_sample: _, ...checked } = result as Checked
+  const [fault] = checked.faults
+  if (fault !== undefined) {
+    throw new RemoteError(`the service refuses the card: ${fault.path} ${fault.message}`)
+  }
+  const model = { ...register, spec: checked.spec, check_id: id }
+  return { ...checked, registered: await service.readJson('/v1/models/deploy', jsonPost(model)) }
+}
+
+/** Sends a sample as a file after its order, and waits for the job that compares it. */
+async function checkFile(
+  service: RemoteService,
+  order: string,
+  sample: string,
+): Promise<RemoteJob> {
+  let job = (await service.readJson('/v1/models/checks', {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-ndjson' },
+    body: new Blob([order, sample]),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  })) as RemoteJob
+  while (job.finished_at === null) {
+    await delay(POLL_MS)
+    job = (await service.readPatiently(`/v1/jobs/${job.id}`, POLL_MS)) as RemoteJob
+  }
+  if (job.status === 'done') return job
+  throw new RemoteError(`the check is ${job.status}: ${job.message ?? 'it gives no reason'}`)
+}
+
+type RemoteJob = Static<typeof Job>
+type Checked = Static<typeof ImportResult> & { readonly development_sample: unknown }
+
+function jsonPost(body: unknown): RequestInit {
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }
 }

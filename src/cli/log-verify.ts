@@ -10,7 +10,7 @@ import {
   type VerifyReport,
 } from '../log/index.ts'
 import { verifyLog } from '../log/tools.ts'
-import { EXIT_CODES } from './report.ts'
+import { EXIT_CODES } from './program.ts'
 import type { CliServices } from './services.ts'
 
 export function declareVerify(program: Command, team: Option): void {

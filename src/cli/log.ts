@@ -11,8 +11,14 @@ import { erasureFields, type LogExportQuery } from '../log/index.ts'
 import { ChoiceOption, readArguments, UsageError, ValueError } from './arguments.ts'
 import { cliFailure } from './failures.ts'
 import { declareVerify, verifyTeam } from './log-verify.ts'
-import { failureReport } from './program.ts'
-import { type CommandContext, DONE, EXIT_CODES, REFUSED, type Report } from './report.ts'
+import {
+  type CommandContext,
+  DONE,
+  EXIT_CODES,
+  failureReport,
+  REFUSED,
+  type Report,
+} from './program.ts'
 import { type CliServices, createCliServices } from './services.ts'
 
 /** Things that the commands get from their process, or from a test. */

@@ -1,4 +1,4 @@
-import type { CommandContext, Report } from './report.ts'
+import type { CommandContext, Report } from './program.ts'
 
 /** A command of the program. Its module is loaded only when it is called. */
 interface ProgramCommand {

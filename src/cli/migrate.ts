@@ -5,9 +5,14 @@ import { grantRights } from '../platform/db/rights.ts'
 import { VERSION } from '../platform/version.ts'
 import { cliFailure } from './failures.ts'
 import { printable } from './print.ts'
-import { failureReport, readOrReport } from './program.ts'
-import { type CommandContext, DONE, EXIT_CODES, type Report } from './report.ts'
-
+import {
+  type CommandContext,
+  DONE,
+  EXIT_CODES,
+  failureReport,
+  type Report,
+  readOrReport,
+} from './program.ts'
 /**
  * Declares the command, with its help.
  *

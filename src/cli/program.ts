@@ -2,7 +2,6 @@ import { Command } from 'commander'
 import { VERSION } from '../platform/version.ts'
 import { readArguments, UsageError } from './arguments.ts'
 import { printable, sentence } from './print.ts'
-import { DONE, EXIT_CODES, REFUSED, type Report, WRONG_USAGE } from './report.ts'
 
 /** The help of the whole program, or the refusal of a command that does not exist. */
 export function programReport(
@@ -42,3 +41,27 @@ export function failureReport(error: UsageError | { readonly message: string }):
   if (!(error instanceof UsageError)) return { code: REFUSED, stdout: '', stderr: `${text}\n` }
   return { code: WRONG_USAGE, stdout: '', stderr: `${text}\nSee: ${error.help}\n` }
 }
+
+/** Texts that a command prints, and the exit code of its process. */
+export interface Report {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Things that a command gets from its process. */
+export interface CommandContext {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** The way the command is called, such as `scoreline admin`. */
+  readonly call: string
+  /** Runs when the embedded database dies. */
+  readonly onCrash: (error: Error) => void
+}
+
+export const DONE = 0
+export const REFUSED = 1
+export const WRONG_USAGE = 2
+
+/** The last line of each page of help. */
+export const EXIT_CODES =
+  'Exit code: 0 done; 1 refused or failed, with the reason on standard error; 2 wrong usage.'

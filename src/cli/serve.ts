@@ -1,4 +1,4 @@
-import type { CommandContext, Report } from './report.ts'
+import type { CommandContext, Report } from './program.ts'
 
 /** Runs the service until a signal ends it. */
 export async function run(

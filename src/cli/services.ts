@@ -32,7 +32,7 @@ import {
 } from '../log/tools.ts'
 import { OutcomeStore } from '../outcomes/store.ts'
 import { InvalidatedCaches } from '../platform/caches/invalidation.ts'
-import { openFeed } from '../platform/caches/open-invalidation.ts'
+import { openFeed } from '../platform/caches/redis-invalidation.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import { openDataDir } from '../platform/data-dir/data-dir.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from '../platform/db/guard.ts'

@@ -8,8 +8,7 @@ import { listSetAside, restoreSetAside } from '../log/tools.ts'
 import { readArguments, UsageError } from './arguments.ts'
 import { cliFailure } from './failures.ts'
 import { table } from './print.ts'
-import { failureReport } from './program.ts'
-import { type CommandContext, DONE, EXIT_CODES, type Report } from './report.ts'
+import { type CommandContext, DONE, EXIT_CODES, failureReport, type Report } from './program.ts'
 import { type CliServices, createCliServices } from './services.ts'
 
 /** Things that the commands get from their process, or from a test. */

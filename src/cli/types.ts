@@ -2,10 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import { readArguments, UsageError, urlOption } from './arguments.ts'
 import { printable } from './print.ts'
-import { failureReport } from './program.ts'
+import { type CommandContext, DONE, EXIT_CODES, failureReport, type Report } from './program.ts'
 import { RemoteError, RemoteService } from './remote-service.ts'
-import { type CommandContext, DONE, EXIT_CODES, type Report } from './report.ts'
-
 /** The part of `GET /v1/score/{slug}/schema` that becomes a type. */
 export interface ApplicantSchema {
   readonly title: string

@@ -4,8 +4,8 @@ import { errorFacts } from '../platform/error-facts.ts'
 import type { LogThrottle } from '../platform/log-throttle.ts'
 import { failureReply, RETRY_AFTER_SEC } from './reply.ts'
 import { requestError } from './request-errors.ts'
+import { readTraceFacts } from './request-id.ts'
 import { STATUS_BY_CODE } from './status.ts'
-import { readTraceFacts } from './trace.ts'
 
 type ErrorHandler = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { AppError } from '../errors.ts'
 
@@ -26,4 +27,9 @@ function countHosts({ rawHeaders }: IncomingMessage): number {
     if (name.length === 4 && name.toLowerCase() === 'host') count++
   }
   return count
+}
+
+/** The service as the caller addressed it; without a Host header, as the connection arrived. */
+export function addressedUrl({ protocol, host, socket }: FastifyRequest): string {
+  return `${protocol}://${host || `${socket.localAddress}:${socket.localPort}`}`
 }

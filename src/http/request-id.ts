@@ -1,7 +1,8 @@
+import type { FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type { Clock } from '../platform/clock.ts'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
-import { readTraceparent } from '../platform/tracing/traceparent.ts'
+import { readTraceId, readTraceparent } from '../platform/tracing/traceparent.ts'
 import type { Tracer } from '../platform/tracing/tracer.ts'
 
 declare module 'fastify' {
@@ -35,3 +36,17 @@ export const requestIdPlugin = fastifyPlugin<RequestIdOptions>(
   },
   { name: 'request-id', fastify: '5.x' },
 )
+
+/** The field that joins lines of the log with the caller's trace; empty if there is no trace. */
+export function traceFacts(
+  span: RequestSpan | null,
+  traceparent: string | null,
+): { trace_id?: string } {
+  if (span !== null) return { trace_id: span.traceId }
+  return traceparent === null ? {} : { trace_id: readTraceId(traceparent) }
+}
+
+/** The same for a request that Fastify has. */
+export function readTraceFacts({ span, headers }: FastifyRequest): { trace_id?: string } {
+  return traceFacts(span, readTraceparent(headers['traceparent']))
+}

@@ -5,8 +5,8 @@ import { Histogram } from '../platform/metrics/histogram.ts'
 import type { Labels } from '../platform/metrics/registry.ts'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
 import type { Caller } from './access/caller.ts'
-import type { Load } from './route-config.ts'
-import { traceFacts } from './trace.ts'
+import type { Load } from './define-route.ts'
+import { traceFacts } from './request-id.ts'
 
 interface AnsweredRequest {
   readonly requestId: string

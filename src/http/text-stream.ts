@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { AppError } from '../errors.ts'
 import { errorFacts } from '../platform/error-facts.ts'
 import { keepProving } from './proof.ts'
-import { readTraceFacts } from './trace.ts'
+import { readTraceFacts } from './request-id.ts'
 
 type Chunk = string | Uint8Array
 

@@ -1,5 +1,6 @@
 import AjvCompiler from '@fastify/ajv-compiler'
-import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifySchema, FastifySchemaCompiler } from 'fastify'
 
 /**
  * A scoring input must arrive as it was sent: Ajv's usual options read null as 0 and "12" as 12,
@@ -117,4 +118,19 @@ function readQueryValues(schema: unknown, validate: Validator): Validator {
     return isValid
   }
   return validateQuery
+}
+
+const NO_QUERY = Type.Object({}, { additionalProperties: false })
+/** Endpoints for callers; probes and pages take any query. */
+const API = /^\/(?:v1|api)\//
+
+/**
+ * Lets the routes that are registered after it refuse query parameters that they do not declare. A
+ * misspelt or misplaced parameter would change nothing, and nobody would notice.
+ */
+export function refuseUnknownQueries(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    if (!API.test(route.url) || route.schema?.querystring !== undefined) return
+    route.schema = { ...route.schema, querystring: NO_QUERY }
+  })
 }

@@ -1,6 +1,6 @@
 /* The door of the log for stores, and for what reads its tables on other threads. */
 
-export { openArchiveBytes } from './archive/archive-place.ts'
+export { openArchiveBytes } from './archive/archive-bytes.ts'
 export { BLOCK_COLUMNS, readBlock } from './blocks/block-rows.ts'
 export { DamagedBlock } from './blocks/damaged-block.ts'
 export { IS_CURRENT } from './blocks/index-sums.ts'

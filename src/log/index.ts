@@ -5,8 +5,8 @@
  * tables of the log. One door for all of it would take a thread for batches 0.2 s longer to start.
  */
 
-export type { ArchiveAdoption } from './archive/adoption.ts'
-export type { ArchivePlace } from './archive/archive-place.ts'
+export type { ArchivePlace } from './archive/archive-bytes.ts'
+export type { ArchiveAdoption } from './archive/identity.ts'
 export type { OpenArchive } from './archive/open.ts'
 export type { NameHasher } from './blocks/block.ts'
 export type { OpenBlock } from './blocks/block-decoder.ts'
@@ -68,10 +68,10 @@ export type { ScorePage, ScoreReadingService } from './reading/service.ts'
 export type { CellModels, StoredCard, StoredModel, StoredModels } from './reading/stored-models.ts'
 export { mixed, TextHash } from './reading/text-hash.ts'
 export type { LoggedRequest, LoggedResult } from './record/logged-request.ts'
-export { ModelParts } from './record/model-parts.ts'
 export type { ModelSource, ModelsById } from './record/model-source.ts'
 export { PreparedHead } from './record/prepared-head.ts'
 export {
+  ModelParts,
   type RecordV4,
   readHeadV4,
   readRowsV4,
@@ -79,8 +79,12 @@ export {
   WARNINGS_MAX,
 } from './record/record-v4.ts'
 export { RecordBytes, RecordWriter, type ResponseFacts } from './record/record-writer.ts'
-export type { Counts } from './rollups/counts.ts'
-export { findLatencyBucket, latencyPercentileMs } from './rollups/latency-buckets.ts'
+export type { Counts } from './rollups/buckets.ts'
+export {
+  findLatencyBucket,
+  labelledScoreBuckets,
+  latencyPercentileMs,
+} from './rollups/buckets.ts'
 export { readMoment, readTimeRange, requireOrder } from './rollups/moment.ts'
 export {
   addRequest,
@@ -90,7 +94,6 @@ export {
   type Rollup,
 } from './rollups/rollup.ts'
 export type { RollupRow } from './rollups/rollup-rows.ts'
-export { labelledScoreBuckets } from './rollups/score-buckets.ts'
 export {
   coverRange,
   SPAN_MS,

@@ -1,6 +1,6 @@
 import type { ModelScore } from '../engine/index.ts'
-import type { ModelParts } from './record/model-parts.ts'
 import type { PreparedHead } from './record/prepared-head.ts'
+import type { ModelParts } from './record/record-v4.ts'
 import type { RequestFacts, ResponseFacts } from './record/record-writer.ts'
 
 /**

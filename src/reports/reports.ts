@@ -3,7 +3,7 @@ import type { ArchivePlace, Damage } from '../log/index.ts'
 import type { ChangeReports } from './change-requests/change-scans.ts'
 import type { MonitoringReports } from './monitoring/reports.ts'
 import type { OverviewReports } from './overview/reports.ts'
-import type { PerformanceReports } from './performance/reports.ts'
+import type { PerformanceReports } from './performance/make-performance.ts'
 import type { ReasonScans } from './reasons/scans.ts'
 import type { Comparisons } from './stats/model-comparisons.ts'
 

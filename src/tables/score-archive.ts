@@ -1,6 +1,6 @@
 import { bigint, boolean, index, integer, pgTable, primaryKey, smallint } from 'drizzle-orm/pg-core'
 import { bytes, idText, jsonText, moment } from './columns.ts'
-import { blockContent, blockPlace } from './score-blocks.ts'
+import { blockContent, blockPlace } from './score-log.ts'
 
 /**
  * The row `log` has the identity of the archive, and which process does its rounds. The file

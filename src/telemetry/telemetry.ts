@@ -6,9 +6,8 @@ import type { Clock } from '../platform/clock.ts'
 import { EventLoopWatch, threadClock } from '../platform/event-loop.ts'
 import { addProcessMetrics, addThreadMetrics, GarbagePauses } from '../platform/metrics/process.ts'
 import { MetricRegistry } from '../platform/metrics/registry.ts'
-import { type OpenTracing, openTracing } from '../platform/tracing/open-tracing.ts'
 import type { TracingSettings } from '../platform/tracing/settings.ts'
-import type { Tracer } from '../platform/tracing/tracer.ts'
+import { type OpenTracing, openTracing, type Tracer } from '../platform/tracing/tracer.ts'
 import { readCommit, VERSION } from '../platform/version.ts'
 
 interface TelemetryOptions {

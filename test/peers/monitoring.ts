@@ -16,12 +16,11 @@ import { MigrationTally } from '../../src/reports/monitoring/migration.ts'
 import type { ModelTallies, ModelTally } from '../../src/reports/monitoring/model-tally.ts'
 import { countSample } from '../../src/reports/monitoring/sample-counts.ts'
 import { featureStabilities } from '../../src/reports/monitoring/stability.ts'
-import { discoveries } from '../../src/reports/monitoring/statistics/benjamini-hochberg.ts'
-import { mcNemar } from '../../src/reports/monitoring/statistics/mcnemar.ts'
 import {
   populationStability,
   readZeroFill,
 } from '../../src/reports/monitoring/statistics/population-stability.ts'
+import { discoveries, mcNemar } from '../../src/reports/monitoring/statistics/significance.ts'
 import { SwapTally } from '../../src/reports/monitoring/swap-set.ts'
 import { card, numeric } from '../support/cards/cards.ts'
 import { findLog, scanned } from '../support/score-log/scanned.ts'

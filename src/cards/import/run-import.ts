@@ -13,12 +13,12 @@ import {
 } from '../../reports/monitoring/sample-counts.ts'
 import { type ImportedSpec, roundingMax } from './build/build.ts'
 import type { ImportOptions, Tool } from './build/card.ts'
-import { fitScale } from './build/fit-scale.ts'
 import { type Note, Notes } from './build/notes.ts'
 import { type Import, importCard } from './import-card.ts'
 import { compare, type Parity } from './parity.ts'
 import { readSample, type Sample, type SampleOptions } from './sample.ts'
 import type { SampleBytes } from './sample-lines.ts'
+import { fitScale } from './scale-check.ts'
 
 /** A card to import, and optionally a sample of applicants to check it with. */
 export interface ImportInput {

@@ -7,9 +7,8 @@ import {
 } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
 import { awaitService, isReached, ROOT } from './api/exchange.ts'
-import { NotFound } from './layout/not-found.tsx'
 import { Shell } from './layout/shell.tsx'
-import { Unreached } from './layout/unreached.tsx'
+import { NotFound, Unreached } from './layout/unreached.tsx'
 import { parseSearch, type Search, stringifySearch } from './ui/address.ts'
 import { Failure } from './ui/states.tsx'
 

@@ -1,6 +1,5 @@
 import { AppError } from '../../errors.ts'
 import type { Role } from './caller.ts'
-import { insufficientRole } from './insufficient-role.ts'
 
 /** Whoever manages a team, as the database has them at the moment of their change. */
 export interface PresentManager {
@@ -27,4 +26,26 @@ export function requireManager<Found extends Pick<PresentManager, 'role'>>(
     throw insufficientRole(['owner', 'admin'])
   }
   return manager
+}
+
+export function insufficientRole(roles: readonly Role[]): AppError {
+  return new AppError('insufficient_role', `this needs the role ${roles.join(' or ')}`)
+}
+
+/**
+ * Keeps the member of `BREAK_GLASS_EMAIL` to the command line. They alone sign in with a password,
+ * so whoever could make or change them could be a second person.
+ *
+ * @param breakGlassEmail null: there is no such member
+ * @throws AppError `insufficient_role`
+ */
+export function refuseBreakGlass(
+  { email }: { readonly email: string | null },
+  breakGlassEmail: string | null,
+): void {
+  if (breakGlassEmail === null || email !== breakGlassEmail) return
+  throw new AppError(
+    'insufficient_role',
+    'this is the member of BREAK_GLASS_EMAIL, who decides on no change, and whom the command line alone makes, changes and removes',
+  )
 }

@@ -1,6 +1,6 @@
 import type { IdempotencyClaim, UserCaller } from '../../http/access/caller.ts'
 import { newId } from '../../platform/ids.ts'
-import type { EventType } from '../outbox/event.ts'
+import type { EventType } from '../outbox.ts'
 
 export interface NewAuditRecord {
   readonly id: string

@@ -9,7 +9,7 @@ import {
   PROOF_LIFE_MS,
   type UserCaller,
 } from '../../http/access/caller.ts'
-import { insufficientRole } from '../../http/access/insufficient-role.ts'
+import { insufficientRole } from '../../http/access/manager.ts'
 import { notFoundHandler } from '../../http/not-found.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { AuthService } from './service.ts'

@@ -1,7 +1,6 @@
 import { AppError } from '../../errors.ts'
-import { refuseBreakGlass } from '../../http/access/break-glass.ts'
 import { outranks, type Role } from '../../http/access/caller.ts'
-import { requireManager } from '../../http/access/manager.ts'
+import { refuseBreakGlass, requireManager } from '../../http/access/manager.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { isId, newId } from '../../platform/ids.ts'
 import type { Page, PageRequest } from '../../platform/paging.ts'

@@ -1,5 +1,7 @@
+import { createHmac, randomBytes } from 'node:crypto'
 import type { BATCH_FORMATS } from '../../../schemas/batches.ts'
 import type { Environment } from '../../http/access/caller.ts'
+import { idOfDigest } from '../../platform/ids.ts'
 import type { DeploymentState } from '../../scoring/serving.ts'
 import type { JobFailure, JobProgress, JobStatus } from '../job.ts'
 
@@ -130,4 +132,80 @@ export interface BatchStep {
   readonly errorSum: number | null
   readonly bytes: number
   readonly unknownColumns: UnknownColumns
+}
+
+const NUMBER_DIGITS = 6
+
+/** A stored part of the results or errors of a batch, and what it must be. */
+export interface StoredPart {
+  readonly batchId: string
+  readonly kind: 'results' | 'errors'
+  /** From 1. */
+  readonly number: number
+  readonly key: string
+  /** Checksum of its bytes. */
+  readonly sum: number | undefined
+}
+
+export function resultParts(batch: Batch): StoredPart[] {
+  return Array.from({ length: batch.chunks }, (_, chunk) => ({
+    batchId: batch.id,
+    kind: 'results',
+    number: chunk + 1,
+    key: resultKey(batch, chunk),
+    sum: batch.resultSums[chunk],
+  }))
+}
+
+export function errorParts(batch: Batch): StoredPart[] {
+  return batch.errorChunks.map((chunk, at) => ({
+    batchId: batch.id,
+    kind: 'errors',
+    number: chunk + 1,
+    key: errorKey(batch, chunk),
+    sum: batch.errorSums[at],
+  }))
+}
+
+/** The object with the results of a chunk: its name follows from the chunk alone. */
+export function resultKey({ folder, options }: Pick<Batch, 'folder' | 'options'>, chunk: number) {
+  return `${folder}/results-${formatNumber(chunk)}.${options.results}`
+}
+
+/** The object with the errors of a chunk. */
+export function errorKey({ folder }: Pick<Batch, 'folder'>, chunk: number): string {
+  return `${folder}/errors-${formatNumber(chunk)}.ndjson`
+}
+
+function formatNumber(chunk: number): string {
+  return String(chunk + 1).padStart(NUMBER_DIGITS, '0')
+}
+
+const SEED_BYTES = 32
+
+/** Returns what the request ids of a new batch follow from; it never leaves the database. */
+export function newRequestSeed(): string {
+  return randomBytes(SEED_BYTES).toString('base64url')
+}
+
+/**
+ * The request that the next chunk of a batch is in the log.
+ *
+ * It follows from the row with which the batch was made, the number of the chunk and its place in
+ * the file. A chunk that is scored again, also after a failover that lost its commit, has the same
+ * request, and so the same results as those that may have been downloaded. Its time is that of the
+ * batch, and a millisecond more for each chunk before it: ids of a batch are in the order of its
+ * file.
+ */
+export function requestOfChunk({
+  id,
+  requestSeed,
+  createdAt,
+  chunks,
+  position,
+}: Pick<Batch, 'id' | 'requestSeed' | 'createdAt' | 'chunks' | 'position'>): string {
+  const digest = createHmac('sha256', Buffer.from(requestSeed, 'base64url'))
+    .update(`${id} ${chunks} ${position.offset}`)
+    .digest()
+  return idOfDigest('req_', createdAt.getTime() + chunks, digest)
 }

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { insertEvent } from '../../identity/outbox/writer.ts'
+import { insertEvent } from '../../identity/outbox.ts'
 import { queryRows, type Transaction } from '../../platform/db/client.ts'
 import { epochMs } from '../../platform/db/moments.ts'
 import { parseStoredJson } from '../../platform/json.ts'

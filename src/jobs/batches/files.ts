@@ -1,16 +1,15 @@
 import { AppError } from '../../errors.ts'
 import {
+  bytesSource,
   type ObjectInfo,
   type ObjectStore,
   ObjectStoreError,
   type ObjectStoreFailure,
   READ_BYTES_MAX,
 } from '../../platform/object-store/object-store.ts'
-import { bytesSource } from '../../platform/object-store/sources.ts'
-import type { Batch } from './batch.ts'
+import type { Batch, StoredPart } from './batch.ts'
 import { checkedReads, checksumAfter } from './checksums.ts'
 import type { ReadBytes } from './input/record.ts'
-import type { StoredPart } from './parts.ts'
 import type { ReceivedFile } from './uploads.ts'
 
 /** Bytes of one read of results: what a download holds in memory. */

@@ -5,12 +5,18 @@ import type { Deps } from '../../platform/deps.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import type { EventLoopWatch } from '../../platform/event-loop.ts'
 import { randomBase62 } from '../../platform/ids.ts'
-import { parseObjectLocation } from '../../platform/object-store/locations.ts'
-import { type ObjectStore, ObjectStoreError } from '../../platform/object-store/object-store.ts'
+import {
+  bytesSource,
+  type ObjectStore,
+  ObjectStoreError,
+} from '../../platform/object-store/object-store.ts'
 import { openObjectStore } from '../../platform/object-store/open-object-store.ts'
 import { readObject } from '../../platform/object-store/read-object.ts'
-import { type ObjectStoreConfig, readS3Settings } from '../../platform/object-store/settings.ts'
-import { bytesSource } from '../../platform/object-store/sources.ts'
+import {
+  type ObjectStoreConfig,
+  parseObjectLocation,
+  readS3Settings,
+} from '../../platform/object-store/settings.ts'
 import type { ServingStore } from '../../scoring/model-cache.ts'
 import type { OpenJobs } from '../open.ts'
 import { BATCH_JOB } from './batch.ts'

@@ -14,14 +14,12 @@ import {
   OperatorError,
   type StopCode,
 } from '../job.ts'
-import type { Batch, BatchStep } from './batch.ts'
+import { type Batch, type BatchStep, errorKey, requestOfChunk, resultKey } from './batch.ts'
 import type { DiskRoom } from './disk-room.ts'
 import { RunErasures } from './erasures.ts'
 import type { BatchFiles } from './files.ts'
 import { invalidFile, quoted } from './input/record.ts'
-import { errorKey, resultKey } from './parts.ts'
 import type { ScoredPortion } from './process-messages.ts'
-import { requestOfChunk } from './request-ids.ts'
 import { batchWarnings } from './response.ts'
 import { canJoin } from './results/parquet-join.ts'
 import { ProcessEndedError, ScoringProcess } from './scoring-process.ts'

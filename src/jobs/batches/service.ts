@@ -12,13 +12,15 @@ import {
   type Batch,
   type BatchOptions,
   type BatchSender,
+  errorParts,
   type NewBatch,
   NO_UNKNOWN_COLUMNS,
+  newRequestSeed,
+  resultParts,
+  type StoredPart,
 } from './batch.ts'
 import type { DiskRoom } from './disk-room.ts'
 import type { BatchFiles } from './files.ts'
-import { errorParts, resultParts, type StoredPart } from './parts.ts'
-import { newRequestSeed } from './request-ids.ts'
 import { joinParquet } from './results/parquet-join.ts'
 import type { BatchStore } from './store.ts'
 import { mayBeFolder, mayScoreFile, NAME_BYTES_MAX, UPLOAD_FOLDER } from './team-paths.ts'

@@ -1,4 +1,4 @@
-import { parseObjectLocation } from '../../platform/object-store/locations.ts'
+import { parseObjectLocation } from '../../platform/object-store/settings.ts'
 import type { VariableReader } from '../../platform/variable-reader.ts'
 
 /** Settings of scoring files, and how much of them. */

@@ -2,8 +2,8 @@ import { access, constants, type FileHandle, mkdir, open, realpath, statfs } fro
 import { join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DirectoryCalls, type RunsCalls } from '../../platform/object-store/directory-calls.ts'
+import { makeInfo } from '../../platform/object-store/directory-listing.ts'
 import { DirectoryStore } from '../../platform/object-store/directory-store.ts'
-import { makeInfo } from '../../platform/object-store/file-info.ts'
 import {
   type ByteRange,
   checkKey,

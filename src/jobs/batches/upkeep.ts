@@ -1,6 +1,6 @@
 import { Periodic } from '../../platform/periodic.ts'
+import { errorKey, resultKey } from './batch.ts'
 import type { BatchFiles } from './files.ts'
-import { errorKey, resultKey } from './parts.ts'
 import type { BatchStore, EndedBatch } from './store.ts'
 import type { Uploads } from './uploads.ts'
 

@@ -1,6 +1,5 @@
 import { and, arrayContains, eq, gt, isNull, lte, notExists, or, sql } from 'drizzle-orm'
-import type { EventType, NewEvent } from '../../identity/outbox/event.ts'
-import { insertEvent } from '../../identity/outbox/writer.ts'
+import { type EventType, insertEvent, type NewEvent } from '../../identity/outbox.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { apiKeys } from '../../tables/keys.ts'
 import { webhookEvents, webhooks } from '../../tables/webhooks.ts'

@@ -1,4 +1,4 @@
-import type { NewEvent } from '../../identity/outbox/event.ts'
+import type { NewEvent } from '../../identity/outbox.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { Periodic } from '../../platform/periodic.ts'
 import { type NoticeStore, ONCE_KEY_START } from './notice-store.ts'

@@ -1,7 +1,7 @@
 import { WEBHOOKS_MAX } from '../../../schemas/webhooks.ts'
 import { AppError } from '../../errors.ts'
 import { type Actor, auditRecord } from '../../identity/audit/record.ts'
-import type { EventType } from '../../identity/outbox/event.ts'
+import type { EventType } from '../../identity/outbox.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { isId, newId } from '../../platform/ids.ts'
 import type { Page, PageRequest } from '../../platform/paging.ts'

@@ -1,4 +1,4 @@
-import type { EventType } from '../../identity/outbox/event.ts'
+import type { EventType } from '../../identity/outbox.ts'
 
 /** A receiver of events. */
 export interface Webhook {

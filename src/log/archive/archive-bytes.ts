@@ -1,5 +1,7 @@
 import { AppError } from '../../errors.ts'
 import { type ObjectStore, ObjectStoreError } from '../../platform/object-store/object-store.ts'
+import { openObjectStore } from '../../platform/object-store/open-object-store.ts'
+import type { S3Settings } from '../../platform/object-store/s3-client.ts'
 
 /** Reads parts of the files of the archive. */
 export interface ArchiveBytes {
@@ -87,4 +89,16 @@ function notMounted(): AppError {
 function awayError(cause?: unknown): AppError {
   const message = 'the archive of the score log is away, try again later'
   return new AppError('unavailable', message, { cause })
+}
+
+/** The archive's place, as it can be sent to a thread. */
+export interface ArchivePlace {
+  /** `file:///directory` or `s3://bucket/prefix`. */
+  readonly url: string
+  readonly s3: S3Settings
+}
+
+/** Opens the files of the archive for a thread that only reads them. */
+export async function openArchiveBytes({ url, s3 }: ArchivePlace): Promise<ArchiveBytes> {
+  return new StoredArchiveBytes(await openObjectStore(url, s3))
 }

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  fileSource,
   type ObjectSource,
   type ObjectStore,
   ObjectStoreError,
 } from '../../platform/object-store/object-store.ts'
 import { hasContent } from '../../platform/object-store/read-object.ts'
-import { fileSource } from '../../platform/object-store/sources.ts'
 import { runInThread } from '../../platform/threads.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import { openBlock } from '../blocks/block-decoder.ts'

@@ -10,11 +10,10 @@ import { openObjectStore } from '../../platform/object-store/open-object-store.t
 import { type ObjectStoreConfig, readS3Settings } from '../../platform/object-store/settings.ts'
 import type { LogArchive } from '../reading/open-reader.ts'
 import { SPAN_MS } from '../rollups/spans.ts'
-import type { ArchiveAdoption } from './adoption.ts'
 import { StoredArchiveBytes } from './archive-bytes.ts'
 import type { Archiver } from './archiver.ts'
 import type { ArchiveChecker } from './checker.ts'
-import { ForeignArchiveError } from './identity.ts'
+import { type ArchiveAdoption, ForeignArchiveError } from './identity.ts'
 import { addArchiveMetrics } from './metrics.ts'
 import { type ArchivePartsOptions, archiveParts } from './parts.ts'
 

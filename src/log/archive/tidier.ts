@@ -1,6 +1,9 @@
-import { type ObjectStore, ObjectStoreError } from '../../platform/object-store/object-store.ts'
+import {
+  bytesSource,
+  type ObjectStore,
+  ObjectStoreError,
+} from '../../platform/object-store/object-store.ts'
 import { hasContent } from '../../platform/object-store/read-object.ts'
-import { bytesSource } from '../../platform/object-store/sources.ts'
 import type { ArchiveLease, HeldLease } from './lease.ts'
 import type { Leftover, LeftoverStore } from './leftover-store.ts'
 import type { ArchiveFile, ManifestStore } from './manifest-store.ts'

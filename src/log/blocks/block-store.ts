@@ -15,7 +15,6 @@ import {
   splitIntoWindows,
   WINDOW_DAYS_MAX,
 } from './block-conditions.ts'
-import { nameDay, readDayStarts } from './block-days.ts'
 import type { OpenBlock } from './block-decoder.ts'
 import { BlockFinder } from './block-finder.ts'
 import { filterFault, type ListedBlock, listPortions } from './block-portions.ts'
@@ -335,4 +334,15 @@ export class BlockReader {
     )
     return row?.kept ?? false
   }
+}
+
+/** The day of a moment, as partitions are named: `20261121`. */
+function nameDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')
+}
+
+/** @param name `20261121` */
+function readDayStarts(name: string | null): number[] {
+  const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})$/.exec(name ?? '') ?? []
+  return day === undefined ? [] : [Date.parse(`${year}-${month}-${day}T00:00:00Z`)]
 }

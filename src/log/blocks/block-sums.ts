@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { type Counts, count } from '../rollups/counts.ts'
+import { type Counts, count } from '../rollups/buckets.ts'
 import type { KeyedRollup } from '../rollups/rollup-sums.ts'
 import { SPAN_MS } from '../rollups/spans.ts'
 import { ByteReader, ByteWriter, checkedBytes } from './bytes.ts'

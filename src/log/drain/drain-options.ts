@@ -1,7 +1,6 @@
 import type { Clock } from '../../platform/clock.ts'
-import type { SpoolReader } from '../spool/reader.ts'
-import type { RangeDrainer } from './drained-range.ts'
-import type { HeldRecords } from './held-records.ts'
+import { type RecordV4, readHeadV4 } from '../record/record-v4.ts'
+import type { SegmentRange, SpoolReader } from '../spool/reader.ts'
 import type { ScoreLogStore } from './store.ts'
 
 /** Receives the events that an operator should see in the service's log. */
@@ -53,4 +52,53 @@ export interface DrainStats {
   readonly handedBackBatches: number
   /** Age of the oldest record that is not in the database; null if all are. */
   readonly lagMs: number | null
+}
+
+/** Records of a team whose tree can't grow. */
+interface HeldRecords {
+  readonly teamId: string
+  readonly records: readonly RecordV4[]
+}
+
+/**
+ * Splits a batch into the records of some teams, which wait in files until their trees are mended,
+ * and the others, which go on. What grew from a damaged tree could not be proved.
+ */
+export function splitByTeam(
+  records: readonly RecordV4[],
+  teamIds: ReadonlySet<string>,
+): { readonly held: readonly HeldRecords[]; readonly others: readonly RecordV4[] } {
+  const byTeam = Map.groupBy(records, ({ headBytes }) => readHeadV4(headBytes).teamId)
+  const held = [...teamIds].map((teamId) => ({ teamId, records: byTeam.get(teamId) ?? [] }))
+  for (const teamId of teamIds) byTeam.delete(teamId)
+  return { held, others: [...byTeam.values()].flat() }
+}
+
+/** The part of a range that is in the log now. */
+export interface DrainedRange {
+  /** Offset in the file after the last record. */
+  readonly end: number
+  readonly records: number
+  /** Number of records that were not in the log before, and of their results of all models. */
+  readonly addedRecords: number
+  readonly addedResults: number
+  /** When the last of them was scored. */
+  readonly newestAtMs: number
+  /** True if the batch was as large as its bounds allow. */
+  readonly isFull: boolean
+}
+
+/**
+ * Drains records outside of the thread that answers requests. It handles only the normal case:
+ * valid records that the database accepts.
+ */
+export interface RangeDrainer {
+  /**
+   * Stores the first records of a range in one transaction.
+   *
+   * @returns null if that failed. The drain then finds the reason, and whether the records are in
+   *   the log
+   */
+  drainRange(range: SegmentRange): Promise<DrainedRange | null>
+  close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { WorkerThread } from '../../platform/worker-thread.ts'
 import type { SegmentRange } from '../spool/reader.ts'
-import type { DrainedRange, RangeDrainer } from './drained-range.ts'
+import type { DrainedRange, RangeDrainer } from './drain-options.ts'
 
 /** Start data of the thread. */
 export interface DrainWorkerData {

@@ -4,8 +4,8 @@ import { openThreadDatabase } from '../../platform/db/thread-database.ts'
 import { HEAD_AT, RECORD_V4, SCORED_AT } from '../record/record-v4.ts'
 import { scanFrames } from '../spool/frames.ts'
 import type { DrainPosition, SegmentRange } from '../spool/reader.ts'
+import type { DrainedRange } from './drain-options.ts'
 import type { DrainWorkerData } from './drain-thread.ts'
-import type { DrainedRange } from './drained-range.ts'
 import { type Appended, ScoreLogStore } from './store.ts'
 
 /**

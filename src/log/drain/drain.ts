@@ -5,9 +5,13 @@ import { isSound, type RecordV4, requireSound } from '../record/record-v4.ts'
 import { type Failure, type Suspect, storeAllBut } from '../spool/bisect.ts'
 import type { DrainBatch, DrainToken } from '../spool/reader.ts'
 import { type Cursor, compareCursors } from '../spool/spool-papers.ts'
-import type { DrainOptions, DrainStats, FailingFacts } from './drain-options.ts'
+import {
+  type DrainOptions,
+  type DrainStats,
+  type FailingFacts,
+  splitByTeam,
+} from './drain-options.ts'
 import { classifyFailure, findReason, isLost } from './failures.ts'
-import { splitByTeam } from './held-records.ts'
 import { CursorMovedError } from './spool-cursors.ts'
 
 type BatchEnd = 'empty' | 'partial' | 'full' | 'failed'

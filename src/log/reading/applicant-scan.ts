@@ -8,12 +8,11 @@ import {
   type ReaderGroup,
   type ReaderOf,
 } from './applicant-readers.ts'
-import type { ScannedColumns } from './columns.ts'
+import type { ScannedColumns, TimeOrder } from './columns.ts'
 import type { ScanQuery } from './log-query.ts'
 import type { LogReader } from './log-reader.ts'
 import { PartNames } from './part-names.ts'
 import { ScoringsByTime } from './scorings-by-time.ts'
-import type { TimeOrder } from './timed-columns.ts'
 
 /** Which scoring of a reference counts: its first, its last, or each. */
 const DEDUPES = ['last', 'first', 'none'] as const

@@ -11,7 +11,13 @@ import type { LoggedRequest } from '../record/logged-request.ts'
 import type { ModelSource, ModelsById } from '../record/model-source.ts'
 import { spanStart } from '../rollups/spans.ts'
 import { type CellColumns, cellColumnsOfBlock } from './cell-columns.ts'
-import { columnsOfBlock, type ScannedColumns, wantedRows } from './columns.ts'
+import {
+  columnsOfBlock,
+  type ScannedColumns,
+  type TimedColumns,
+  type TimeOrder,
+  wantedRows,
+} from './columns.ts'
 import type {
   LogPosition,
   PartBound,
@@ -21,7 +27,6 @@ import type {
   UnreadBlock,
 } from './log-query.ts'
 import type { SpoolTail, WantedReferences } from './spool-tail.ts'
-import type { TimedColumns, TimeOrder } from './timed-columns.ts'
 
 interface LogReaderOptions {
   readonly blocks: BlockReader

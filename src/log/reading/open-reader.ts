@@ -1,7 +1,6 @@
 import type { Statements } from '../../platform/db/client.ts'
 import type { Deps } from '../../platform/deps.ts'
-import type { ArchiveBytes } from '../archive/archive-bytes.ts'
-import type { ArchivePlace } from '../archive/archive-place.ts'
+import type { ArchiveBytes, ArchivePlace } from '../archive/archive-bytes.ts'
 import { BlockReader } from '../blocks/block-store.ts'
 import type { DamagedBlocks } from '../blocks/damaged-blocks.ts'
 import { type ArchiveRewriter, LogEraser } from '../erasure/eraser.ts'

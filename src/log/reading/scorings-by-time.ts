@@ -1,10 +1,9 @@
 import { AppError } from '../../errors.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
 import type { PartReader, ReaderGroup } from './applicant-readers.ts'
-import type { ScannedColumns } from './columns.ts'
+import type { ScannedColumns, TimedColumns, TimeOrder } from './columns.ts'
 import type { PartNames } from './part-names.ts'
 import { ReferenceSet, TooManyReferencesError } from './reference-set.ts'
-import type { TimedColumns, TimeOrder } from './timed-columns.ts'
 
 /** Applicants between two looks at the clock. */
 const APPLICANTS_A_LOOK = 1_024

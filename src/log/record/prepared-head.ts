@@ -1,6 +1,5 @@
 import { ENGINE_VERSION } from '../../engine/index.ts'
-import type { ModelParts } from './model-parts.ts'
-import { HEAD_AT, HEAD_BYTES_MAX, RECORD_V4, SHA256_BYTES } from './record-v4.ts'
+import { HEAD_AT, HEAD_BYTES_MAX, type ModelParts, RECORD_V4, SHA256_BYTES } from './record-v4.ts'
 
 interface HeadOrder {
   readonly teamId: string

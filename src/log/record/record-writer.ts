@@ -2,7 +2,6 @@ import type { ModelScore } from '../../engine/index.ts'
 import { AppError } from '../../errors.ts'
 import { UTF8_BYTES_MAX, writeText } from '../../platform/bytes/utf8-writer.ts'
 import { FRAME_HEADER_BYTES, PAYLOAD_BYTES_MAX, sealFrame } from '../spool/frames.ts'
-import type { ModelParts } from './model-parts.ts'
 import type { PreparedHead } from './prepared-head.ts'
 import {
   BUCKET_AT,
@@ -19,6 +18,7 @@ import {
   KEY_HASH_BYTES,
   LATENCY_AT,
   LATENCY_US_MAX,
+  type ModelParts,
   NO_BUCKET,
   RESULT_HEADER_BYTES,
   ROWS_AT,

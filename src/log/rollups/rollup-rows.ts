@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { epochMs } from '../../platform/db/moments.ts'
-import { readCounts } from './counts.ts'
+import { readCounts } from './buckets.ts'
 import type { Rollup } from './rollup.ts'
 
 /** A row of the rollups as `ROLLUP_COLUMNS` reads it, the same from both drivers. */

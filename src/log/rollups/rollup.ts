@@ -1,7 +1,4 @@
-import { type Counts, count, mergeCounts } from './counts.ts'
-import { findLatencyBucket } from './latency-buckets.ts'
-import { findScoreBucket } from './score-buckets.ts'
-
+import { type Counts, count, findLatencyBucket, findScoreBucket, mergeCounts } from './buckets.ts'
 /** Sums over served results, one for each applicant, of at least one applicant. */
 export interface Rollup {
   requestCount: number

@@ -1,8 +1,15 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
 import { randomBase62 } from '../ids.ts'
 import { openRedis, type RedisTarget } from '../redis.ts'
-import type { ChangedKind, InvalidatedCaches, InvalidationFeed } from './invalidation.ts'
+import type { RedisSite } from '../redis-cluster/site.ts'
+import {
+  type ChangedKind,
+  type InvalidatedCaches,
+  type InvalidationFeed,
+  localFeed,
+} from './invalidation.ts'
 
 const CHANNEL = 'scoreline:changes:1'
 const KINDS: readonly string[] = [
@@ -40,7 +47,7 @@ interface RedisInvalidationOptions {
  * passed unnoticed before it. Changes that can't be sent are kept, at most `UNSENT_MAX`, and sent
  * when Redis is back.
  */
-export class RedisInvalidationFeed implements InvalidationFeed {
+class RedisInvalidationFeed implements InvalidationFeed {
   private readonly options: RedisInvalidationOptions
   /** Marks the messages of this process, which has applied their changes already. */
   private readonly origin = randomBase62(ORIGIN_CHARS)
@@ -126,4 +133,24 @@ export class RedisInvalidationFeed implements InvalidationFeed {
     this.isLost = isLost
     this.options.onTransition(isLost ? 'lost' : 'back')
   }
+}
+
+interface OpenOptions {
+  /** Null: the service is one process. */
+  readonly redis: Pick<RedisSite, 'any'> | null
+  readonly listener: InvalidatedCaches
+  readonly log: Logger
+}
+
+/** Opens the feed of changes. The service also starts while Redis is unavailable. */
+export function openFeed({ redis, listener, log }: OpenOptions): InvalidationFeed {
+  if (redis === null) return localFeed(listener)
+  return new RedisInvalidationFeed({
+    target: redis.any,
+    listener,
+    onTransition: (state) => {
+      if (state === 'lost') log.warn('changes of other replicas are noticed late, without Redis')
+      else log.warn('changes of other replicas arrive over Redis again')
+    },
+  })
 }

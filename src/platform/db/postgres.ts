@@ -7,10 +7,9 @@ import { Connection, type ConnectionOptions } from './connection.ts'
 import { readDatabaseUrl } from './database-url.ts'
 import { DatabaseOpenError, MissingTablesError, StandbyError } from './errors.ts'
 import { DATABASE_DEADLINE_MS } from './guard.ts'
-import { MIGRATIONS } from './migrations.ts'
 import { type Client, clientOn, Pool } from './pool.ts'
 import { PrimaryFinder } from './primary-finder.ts'
-import { checkMigrations, noteRelease } from './releases.ts'
+import { checkMigrations, MIGRATIONS, noteRelease } from './releases.ts'
 import { checkRights } from './rights.ts'
 
 /**

@@ -1,8 +1,8 @@
+import { fileURLToPath } from 'node:url'
 import { sql } from 'drizzle-orm'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { compareVersions, refuseLater, UNKNOWN_VERSION, VERSION } from '../version.ts'
 import { queryRows, type Statements } from './client.ts'
-import { MIGRATIONS } from './migrations.ts'
 
 /**
  * Compares the migrations of the database, as drizzle notes them, with those of this version.
@@ -54,4 +54,12 @@ async function readLatestRelease(db: Statements): Promise<string> {
     .map((row) => row.version)
     .sort((a, b) => compareVersions(b, a))
   return latest
+}
+
+/**
+ * Directory in which drizzle's migrators find the migrations. PostgreSQL and the embedded database
+ * share them.
+ */
+export const MIGRATIONS = {
+  migrationsFolder: fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url)),
 }

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ListQuery } from './object-store.ts'
+import type { ListQuery, ObjectInfo } from './object-store.ts'
 
 /** End of the name of a file that is not whole yet; its name begins with a dot. */
 export const UNFINISHED = '.unfinished'
@@ -42,4 +42,15 @@ function isAfter(one: string, other: string): boolean {
 function absentAsEmpty(error: unknown): [] {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
   throw error
+}
+
+interface FileFacts {
+  readonly size: number
+  readonly mtimeMs: number
+  readonly ino: number
+}
+
+/** Returns what a store of files says of one. Its version changes with the file. */
+export function makeInfo(key: string, { size, mtimeMs, ino }: FileFacts): ObjectInfo {
+  return { key, bytes: size, version: `${ino}-${size}-${mtimeMs}` }
 }

@@ -14,10 +14,10 @@ import {
 import { basename, dirname, join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type CallKind, DirectoryCalls, type RunsCalls, type Work } from './directory-calls.ts'
-import { isUnfinished, listedIn, UNFINISHED } from './directory-listing.ts'
-import { makeInfo } from './file-info.ts'
+import { isUnfinished, listedIn, makeInfo, UNFINISHED } from './directory-listing.ts'
 import {
   type ByteRange,
+  bytesSource,
   checkKey,
   type ListQuery,
   type ObjectInfo,
@@ -27,7 +27,6 @@ import {
   READ_BYTES_MAX,
 } from './object-store.ts'
 import { hasContent } from './read-object.ts'
-import { bytesSource } from './sources.ts'
 
 /** File systems that have no hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']

@@ -1,3 +1,7 @@
+import { createHash, hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+
 /** An object, and what tells whether it is still the same. */
 export interface ObjectInfo {
   /** Below the store's own prefix, with `/` between its parts. */
@@ -113,4 +117,27 @@ export function isObjectKey(text: string): boolean {
 /** @throws ObjectStoreError `refused` */
 export function checkKey(key: string): void {
   if (!isObjectKey(key)) throw new ObjectStoreError('refused', 'the name of an object is not valid')
+}
+
+/** An object whose bytes are in memory. They are hashed on first use: a directory needs no hash. */
+export function bytesSource(bytes: Uint8Array): ObjectSource {
+  let sha256: Buffer | null = null
+  return {
+    bytes: bytes.length,
+    get sha256() {
+      sha256 ??= hash('sha256', bytes, 'buffer')
+      return sha256
+    },
+    open: async function* () {
+      if (bytes.length > 0) yield bytes
+    },
+  }
+}
+
+/** An object whose bytes are in a file, which must not change. It is read once for its hash. */
+export async function fileSource(path: string): Promise<ObjectSource> {
+  const sha256 = createHash('sha256')
+  for await (const chunk of createReadStream(path)) sha256.update(chunk)
+  const { size } = await stat(path)
+  return { bytes: size, sha256: sha256.digest(), open: () => createReadStream(path) }
 }

@@ -1,8 +1,8 @@
 import { DirectoryStore } from './directory-store.ts'
-import { parseObjectLocation } from './locations.ts'
 import { type ObjectStore, ObjectStoreError } from './object-store.ts'
 import { openS3Client, type S3Settings } from './s3-client.ts'
 import { S3Store } from './s3-store.ts'
+import { parseObjectLocation } from './settings.ts'
 
 /**
  * Opens the objects below `file:///directory` or `s3://bucket/prefix`. Nothing is read or written

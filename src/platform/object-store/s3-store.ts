@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   type ByteRange,
+  bytesSource,
   checkKey,
   type ListQuery,
   type ObjectInfo,
@@ -13,7 +14,6 @@ import {
 } from './object-store.ts'
 import { hasContent } from './read-object.ts'
 import type { OpenS3 } from './s3-client.ts'
-import { bytesSource } from './sources.ts'
 
 interface S3StoreOptions {
   readonly bucket: string

@@ -3,6 +3,12 @@ import type { PossibleAlone } from '../../../schemas/deployments.ts'
 import { AppError } from '../../errors.ts'
 import { outranks, type Role } from '../../http/access/caller.ts'
 import type { PresentManager } from '../../http/access/manager.ts'
+import {
+  type Actor,
+  type AuditAction,
+  auditRecord,
+  type NewAuditRecord,
+} from '../../identity/audit/record.ts'
 import type { AuditedState, auditedLevels, Deployment } from './deployment.ts'
 import type { FeatureChange } from './feature-change.ts'
 import type { DeploymentOrder } from './order.ts'
@@ -174,4 +180,41 @@ export function outdated(): AppError {
 /** The same for a request that is absent and for one of another team. */
 export function changeRequestNotFound(): AppError {
   return new AppError('change_request_not_found', 'there is no change request with this id')
+}
+
+/** The audit log's facts of a request that ends. */
+type EndedRequest = Pick<
+  ChangeRequest,
+  'id' | 'deploymentId' | 'order' | 'requestedBy' | 'expiresAt'
+>
+
+/** Describes the end of a change request for the audit log. */
+export function decisionRecord(
+  actor: Actor,
+  {
+    action,
+    comment,
+    epochMs,
+  }: {
+    readonly action: AuditAction
+    readonly comment?: string | undefined
+    readonly epochMs: number
+  },
+): (request: EndedRequest) => NewAuditRecord {
+  return (request) =>
+    auditRecord(
+      actor,
+      {
+        action,
+        subject: request.deploymentId,
+        after: {
+          change_request_id: request.id,
+          action: request.order.action,
+          requested_by: request.requestedBy,
+          expires_at: request.expiresAt.toISOString(),
+        },
+        ...(comment !== undefined && { reason: comment }),
+      },
+      epochMs,
+    )
 }

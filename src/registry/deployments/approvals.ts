@@ -1,6 +1,5 @@
-import { refuseBreakGlass } from '../../http/access/break-glass.ts'
 import type { UserCaller } from '../../http/access/caller.ts'
-import { requireManager } from '../../http/access/manager.ts'
+import { refuseBreakGlass, requireManager } from '../../http/access/manager.ts'
 import { type AuditAction, SERVICE } from '../../identity/audit/record.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { isId } from '../../platform/ids.ts'
@@ -8,12 +7,12 @@ import type { Page, PageRequest } from '../../platform/paging.ts'
 import {
   type ChangeRequest,
   changeRequestNotFound,
+  decisionRecord,
   outdated,
   refuseRequester,
   requireWaiting,
 } from './approval.ts'
 import type { ApprovalStore, ChangeRequestFilter, DecisionCommand } from './approval-store.ts'
-import { decisionRecord } from './decision-record.ts'
 import { makeChange } from './order.ts'
 import { makeAudit } from './service.ts'
 

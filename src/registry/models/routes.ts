@@ -13,16 +13,15 @@ import {
 } from '../../../schemas/models.ts'
 import { ANY_MEMBER, DEPLOYERS, OWNER_OR_ADMIN } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
-import { addressedUrl } from '../../http/addressed-url.ts'
 import { readBodyLimit } from '../../http/body-limit.ts'
 import { signalWhileConnected } from '../../http/connected.ts'
 import { defineRoute } from '../../http/define-route.ts'
+import { addressedUrl } from '../../http/host.ts'
 import { sendList } from '../../http/list.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
 import { free } from '../../platform/bytes/free.ts'
 import { runInTurns } from '../../platform/turn-taker.ts'
-import { encodeSpec } from './encode-spec.ts'
-import { deployedFields } from './responses.ts'
+import { deployedFields, encodeSpec } from './responses.ts'
 import type { Model, ModelService } from './service.ts'
 
 interface ModelRouteOptions {

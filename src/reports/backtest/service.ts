@@ -18,7 +18,7 @@ import type { ModelService } from '../../registry/models/service.ts'
 import type { PerformanceStore } from '../performance/store.ts'
 import { Backtest } from './backtest.ts'
 import { readOutcomes } from './candidate-performance.ts'
-import { CountedScorings } from './counted-scorings.ts'
+import { CountedScorings } from './reference-table.ts'
 
 export const BACKTEST_JOB = 'backtest'
 /** As everywhere in monitoring: an applicant who was scored again counts once. */

@@ -1,4 +1,4 @@
-import { mcNemar } from '../monitoring/statistics/mcnemar.ts'
+import { mcNemar } from '../monitoring/statistics/significance.ts'
 
 const CELLS = ['both_approve', 'swap_out', 'swap_in', 'both_decline', 'undecided'] as const
 type CellName = (typeof CELLS)[number]

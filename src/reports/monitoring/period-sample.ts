@@ -7,7 +7,7 @@ import { invalidBaseline } from './check-counts.ts'
 import { ModelTallies } from './model-tally.ts'
 import type { MonitoredModel } from './monitored.ts'
 import type { QueuedScans } from './queued-scans.ts'
-import { ScoreEdges } from './score-edges.ts'
+import { ScoreEdges } from './sample-counts.ts'
 import type { NewBaseline } from './store.ts'
 
 export type Sample = Pick<NewBaseline, 'origin' | 'n' | 'meanScore' | 'counts'>

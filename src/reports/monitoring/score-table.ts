@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts'
+import { sortedInTurns } from '../performance/statistics/in-turns.ts'
 import type { PdGroup } from './pd-group.ts'
-import { sortedInTurns } from './sorted-in-turns.ts'
 
 /** Different scores of a table. */
 export const SCORES_MAX = 1_000_000

@@ -7,8 +7,7 @@ import { momentText } from '../../platform/db/moments.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import { evaluateAnew } from '../../registry/deployments/stability-evaluations.ts'
 import { challengers, deployments } from '../../tables/deployments.ts'
-import { modelBaselines } from '../../tables/model-baselines.ts'
-import { models } from '../../tables/models.ts'
+import { modelBaselines, models } from '../../tables/models.ts'
 import type { Registration, StoredBaseline } from './baseline.ts'
 
 export interface ModelFacts extends Registration {

@@ -5,7 +5,7 @@ import { TurnTaker } from '../../platform/turn-taker.ts'
 import { pairReader, takersOfPair } from './pairs.ts'
 import { type Direction, PdGroup } from './pd-group.ts'
 import { SCORES_MAX, ScoreTable, TABLE_MIB } from './score-table.ts'
-import { mcNemar } from './statistics/mcnemar.ts'
+import { mcNemar } from './statistics/significance.ts'
 
 export type SwapRule = (typeof SWAP_RULES)[number]
 

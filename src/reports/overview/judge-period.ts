@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type { Stability } from '../../../schemas/monitoring.ts'
 import type { PeriodVerdicts } from '../../../schemas/overview.ts'
 import { makeEvaluation } from '../monitoring/alarms/verdict.ts'
-import { discoveries } from '../monitoring/statistics/benjamini-hochberg.ts'
+import { discoveries } from '../monitoring/statistics/significance.ts'
 import { normalAbove } from '../performance/statistics/special-functions.ts'
 
 export type Period = Static<typeof PeriodVerdicts>

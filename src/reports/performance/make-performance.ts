@@ -3,7 +3,6 @@ import { writeBody } from '../../http/serializers.ts'
 import type { LogReader, ScanQueue, StoredModels } from '../../log/index.ts'
 import type { OutcomeDefinitions } from '../../outcomes/definitions.ts'
 import type { Deps } from '../../platform/deps.ts'
-import type { PerformanceReports } from './reports.ts'
 import { type PerformanceFields, performanceFields } from './response.ts'
 import { PerformanceService } from './service.ts'
 import { PerformanceStore } from './store.ts'
@@ -37,4 +36,10 @@ export function makePerformance(options: PerformanceOptions): MadePerformance {
     write: async (...args) => writeBody(Performance, await get(...args)),
     vintages: (caller, slug, query) => service.vintages(caller, slug, query),
   }
+}
+
+/** Reports that scan outcomes and the log: what makes them can be on another thread. */
+export interface PerformanceReports extends Pick<PerformanceService, 'vintages'> {
+  /** Writes the report as the API shows it: the bins of a large card are megabytes. */
+  write(...args: Parameters<PerformanceService['get']>): Promise<Uint8Array<ArrayBuffer>>
 }

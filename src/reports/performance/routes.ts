@@ -11,7 +11,7 @@ import { MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
 import { provenCaller } from '../../http/access/request-caller.ts'
 import { defineRoute } from '../../http/define-route.ts'
 import { sendJson } from '../../http/reply.ts'
-import type { PerformanceReports } from './reports.ts'
+import type { PerformanceReports } from './make-performance.ts'
 import { vintageFields } from './response.ts'
 
 const SlugParams = Type.Object({ slug: Type.String() })

@@ -1,8 +1,7 @@
 import type { CompiledModel, ModelScore } from '../../../src/engine/index.ts'
 import { AppError } from '../../../src/errors.ts'
 import { type LoggedRequest, readLoggedRequest } from '../../../src/log/record/logged-request.ts'
-import type { ModelParts } from '../../../src/log/record/model-parts.ts'
-import { readHeadV4, readRecordV4 } from '../../../src/log/record/record-v4.ts'
+import { type ModelParts, readHeadV4, readRecordV4 } from '../../../src/log/record/record-v4.ts'
 import { RecordWriter } from '../../../src/log/record/record-writer.ts'
 import type {
   LoggedFacts,

@@ -1,7 +1,10 @@
-import type { ScannedColumns, ScannedModel } from '../../../src/log/reading/columns.ts'
+import type {
+  ScannedColumns,
+  ScannedModel,
+  TimedColumns,
+  TimeOrder,
+} from '../../../src/log/reading/columns.ts'
 import type { ScanQuery } from '../../../src/log/reading/log-query.ts'
-import type { TimedColumns, TimeOrder } from '../../../src/log/reading/timed-columns.ts'
-
 /** One applicant: the results of each model, null where it failed. */
 export interface ScannedApplicant {
   readonly results: readonly ({

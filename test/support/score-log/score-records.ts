@@ -6,8 +6,8 @@ import {
   ModelScore,
   scoreApplicant,
 } from '../../../src/engine/index.ts'
-import { ModelParts } from '../../../src/log/record/model-parts.ts'
 import { PreparedHead } from '../../../src/log/record/prepared-head.ts'
+import { ModelParts } from '../../../src/log/record/record-v4.ts'
 import type { RequestFacts, ResponseFacts } from '../../../src/log/record/record-writer.ts'
 import type { ResultsWriter, ScoreLog } from '../../../src/log/score-log.ts'
 

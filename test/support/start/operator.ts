@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { makeReport } from '../../../src/cli/admin.ts'
-import type { Report } from '../../../src/cli/report.ts'
+import type { Report } from '../../../src/cli/program.ts'
 import { type CliServices, createCliServices } from '../../../src/cli/services.ts'
 import { loadConfig } from '../../../src/config.ts'
 import type { AdminRun } from './admin.ts'

@@ -7,7 +7,7 @@ import { ImportRequest } from '../../../schemas/import.ts'
 import { makeReport } from '../../../src/cli/import.ts'
 import { readImportLine } from '../../../src/cli/import-options.ts'
 import { importProgram } from '../../../src/cli/import-program.ts'
-import type { Report } from '../../../src/cli/report.ts'
+import type { Report } from '../../../src/cli/program.ts'
 import { parseJson } from '../../../src/platform/json.ts'
 import { fixture } from '../../support/cards/import-fixtures.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { TeamQueue } from '../../../src/platform/team-queue.ts'
+import { TeamQueue } from '../../../src/platform/team-limiter.ts'
 
 const teamIsFull = () => new Error('team')
 const never = new Promise<void>(() => undefined)

@@ -3,16 +3,21 @@ import { getTableColumns, getTableName } from 'drizzle-orm'
 import { PgDialect } from 'drizzle-orm/pg-core'
 import { describe, expect, test } from 'vitest'
 import { ROLLUP_COLUMNS } from '../../../src/log/rollups/rollup-rows.ts'
-import { logErasures } from '../../../src/tables/log-erasures.ts'
-import { logTreeNodes, logTrees } from '../../../src/tables/log-trees.ts'
 import {
   scoreArchive,
   scoreArchiveBlocks,
   scoreArchiveFiles,
 } from '../../../src/tables/score-archive.ts'
-import { scoreBlocks, scoreSums, spoolCursors } from '../../../src/tables/score-blocks.ts'
 import { scoreKeys } from '../../../src/tables/score-keys.ts'
-import { scoreRollups } from '../../../src/tables/score-rollups.ts'
+import {
+  logErasures,
+  logTreeNodes,
+  logTrees,
+  scoreBlocks,
+  scoreRollups,
+  scoreSums,
+  spoolCursors,
+} from '../../../src/tables/score-log.ts'
 
 const SRC = new URL('../../../src/', import.meta.url)
 /** Folders that read and write both tables in SQL of their own. drizzle checks none of it. */

@@ -1,14 +1,14 @@
+import { type MantineColorScheme, NativeSelect, useMantineColorScheme } from '@mantine/core'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { useOverview } from '../api/overview.ts'
-import { ROLE_NAMES } from '../api/roles.ts'
+import { audits, deploys, ROLE_NAMES } from '../api/roles.ts'
 import { signOut } from '../api/session.ts'
 import { useFailingSince, useUser } from '../api/state.ts'
+import type { Role } from '../api/types.ts'
 import { clock } from '../ui/dates.ts'
-import { Act } from '../ui/fields.tsx'
+import { Act, listChoices, typed } from '../ui/fields.tsx'
 import { Light } from '../ui/light.tsx'
-import { PLACES } from './places.ts'
-import { ThemeSwitch } from './theme-switch.tsx'
 
 /** Draws the frame of each page: navigation, the account, and whether the service answers. */
 export function Shell() {
@@ -110,3 +110,63 @@ function Reach() {
     </p>
   )
 }
+
+const THEMES = listChoices({ auto: 'Theme of the system', light: 'Light', dark: 'Dark' })
+
+function ThemeSwitch() {
+  // Without transitions it would add a style, which the policy of the page forbids.
+  const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true })
+  return (
+    <NativeSelect
+      size="xs"
+      aria-label="Theme"
+      data={THEMES}
+      {...typed(colorScheme, (chosen) => setColorScheme(chosen as MantineColorScheme))}
+    />
+  )
+}
+
+interface Place {
+  readonly to: string
+  readonly name: string
+  readonly isFor: (role: Role) => boolean
+}
+
+const anyone = () => true
+
+/** The navigation: groups of pages, each for roles that may read it. */
+const PLACES: readonly { readonly group: string; readonly places: readonly Place[] }[] = [
+  {
+    group: 'Portfolio',
+    places: [
+      { to: '/', name: 'Overview', isFor: anyone },
+      { to: '/models', name: 'Models', isFor: anyone },
+    ],
+  },
+  {
+    group: 'Decisions',
+    places: [
+      { to: '/scores', name: 'Scores', isFor: anyone },
+      { to: '/batches', name: 'Batches', isFor: (role) => deploys(role) || audits(role) },
+      { to: '/outcomes', name: 'Outcomes', isFor: anyone },
+      { to: '/try', name: 'Try it', isFor: anyone },
+    ],
+  },
+  {
+    group: 'Assurance',
+    places: [
+      { to: '/audit', name: 'Audit log', isFor: audits },
+      { to: '/access-review', name: 'Access review', isFor: audits },
+      { to: '/proofs', name: 'Log and proofs', isFor: audits },
+    ],
+  },
+  {
+    group: 'Settings',
+    places: [
+      { to: '/keys', name: 'Keys', isFor: anyone },
+      { to: '/service-accounts', name: 'Service accounts', isFor: audits },
+      { to: '/members', name: 'Members', isFor: audits },
+      { to: '/webhooks', name: 'Webhooks', isFor: audits },
+    ],
+  },
+]

@@ -2,8 +2,13 @@ import { and, eq, gt, inArray, isNull, lte, notInArray, or } from 'drizzle-orm'
 import { askedRow, askTwice } from '../../../platform/db/asked-rows.ts'
 import type { Database, Transaction } from '../../../platform/db/client.ts'
 import { DatabaseStore } from '../../../platform/db/store.ts'
-import { refreshTokens, teams, users } from '../../../tables/auth.ts'
-import { signOnIdentities, signOnSessions } from '../../../tables/sign-on.ts'
+import {
+  refreshTokens,
+  signOnIdentities,
+  signOnSessions,
+  teams,
+  users,
+} from '../../../tables/auth.ts'
 import { lockTeam } from '../../audit/lock-team.ts'
 import type { NewAuditRecord } from '../../audit/record.ts'
 import { insertAuditRecord } from '../../audit/writer.ts'

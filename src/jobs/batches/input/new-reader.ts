@@ -3,8 +3,7 @@ import { AppError } from '../../../errors.ts'
 import { parseApplicants } from '../../../platform/json.ts'
 import { type BatchFormat, type BatchPosition, NO_UNKNOWN_COLUMNS } from '../batch.ts'
 import { CsvForm } from './csv-form.ts'
-import { FileWindow } from './file-window.ts'
-import { faultyRecord, type LineForm, LineReader } from './line-reader.ts'
+import { FileWindow, faultyRecord, type LineForm, LineReader } from './line-reader.ts'
 import { ParquetReader } from './parquet-reader.ts'
 import {
   type FileRecord,

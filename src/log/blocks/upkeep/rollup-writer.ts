@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { queryRows, type Transaction } from '../../../platform/db/client.ts'
 import { TurnTaker } from '../../../platform/turn-taker.ts'
-import { flatCounts } from '../../rollups/counts.ts'
+import { flatCounts } from '../../rollups/buckets.ts'
 import { mergeRollup, type Rollup } from '../../rollups/rollup.ts'
 import { ROLLUP_COLUMNS, type RollupRow, rollupOfRow } from '../../rollups/rollup-rows.ts'
 import { type KeyedRollup, type RollupKey, rollupKeyText } from '../../rollups/rollup-sums.ts'

@@ -1,10 +1,8 @@
 import type { LOG_EXPORT_FORMATS } from '../../../../schemas/scores.ts'
 import { csvCell } from '../../../platform/csv-cell.ts'
-import { COLUMNS, type RowTexts } from './columns.ts'
+import { COLUMNS, type RowTexts, type RowWriter } from './columns.ts'
 import { NdjsonWriter } from './ndjson.ts'
 import { ParquetThread } from './parquet-thread.ts'
-import type { RowWriter } from './row-writer.ts'
-
 export type LogExportFormat = (typeof LOG_EXPORT_FORMATS)[number]
 
 export function makeRowWriter(format: LogExportFormat): RowWriter {

@@ -1,5 +1,4 @@
-import { COLUMNS, type RowTexts } from './columns.ts'
-import type { RowWriter } from './row-writer.ts'
+import { COLUMNS, type RowTexts, type RowWriter } from './columns.ts'
 
 const NAMES = COLUMNS.map(({ name }, index) => `${index === 0 ? '{' : ','}"${name}":`)
 

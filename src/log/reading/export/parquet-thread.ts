@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { QUICK_START } from '../../../platform/quick-start-argv.ts'
-import type { RowTexts } from './columns.ts'
+import type { RowTexts, RowWriter } from './columns.ts'
 import { ndjsonLine } from './ndjson.ts'
-import type { RowWriter } from './row-writer.ts'
 
 const WORKER = new URL('./parquet-worker.ts', import.meta.url)
 const BOUNDS = { maxOldGenerationSizeMb: 1_024, maxYoungGenerationSizeMb: 96 }

@@ -7,9 +7,8 @@ import { readTimeRange } from '../../rollups/moment.ts'
 import type { ScanQuery } from '../log-query.ts'
 import type { LogReader } from '../log-reader.ts'
 import type { CellModels } from '../stored-models.ts'
-import type { RowTexts } from './columns.ts'
+import type { RowTexts, RowWriter } from './columns.ts'
 import { type LogExportFormat, makeRowWriter } from './formats.ts'
-import type { RowWriter } from './row-writer.ts'
 import { listRows } from './rows.ts'
 
 export interface LogExportQuery {

@@ -2,8 +2,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import { drizzle } from 'drizzle-orm/pglite'
 import { migrate } from 'drizzle-orm/pglite/migrator'
 import type { DatabaseHandle, DatabaseOptions } from '../client.ts'
-import { MIGRATIONS } from '../migrations.ts'
-import { checkMigrations, noteRelease } from '../releases.ts'
+import { checkMigrations, MIGRATIONS, noteRelease } from '../releases.ts'
 import { openEmbedded } from './embedded.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { insertEvent } from '../../../identity/outbox/writer.ts'
+import { insertEvent } from '../../../identity/outbox.ts'
 import type { StabilityEvents } from './alarm.ts'
 import { basisFields } from './verdict.ts'
 

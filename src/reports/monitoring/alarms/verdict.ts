@@ -4,8 +4,8 @@ import {
   type MovedFeature,
 } from '../../../../schemas/alarms.ts'
 import type { Stability } from '../../../../schemas/monitoring.ts'
-import { discoveries } from '../statistics/benjamini-hochberg.ts'
 import type { Verdict } from '../statistics/population-stability.ts'
+import { discoveries } from '../statistics/significance.ts'
 
 export interface Evaluation {
   /** Null without a baseline. */

@@ -1,7 +1,6 @@
 import { TurnTaker } from '../../../platform/turn-taker.ts'
-import { sortedInTurns } from '../../monitoring/sorted-in-turns.ts'
 import { computePlacements, type Direction, type ScoreCount } from './discrimination.ts'
-import { inTurns } from './in-turns.ts'
+import { inTurns, sortedInTurns } from './in-turns.ts'
 import { NORMAL_975, normalTwoSided } from './special-functions.ts'
 
 /** The scores that two models gave the same applicants. */

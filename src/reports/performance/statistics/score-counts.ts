@@ -1,6 +1,5 @@
-import { sortedInTurns } from '../../monitoring/sorted-in-turns.ts'
 import type { ScoreCount } from './discrimination.ts'
-import { inTurns } from './in-turns.ts'
+import { inTurns, sortedInTurns } from './in-turns.ts'
 
 /** Applicants with one score, and the probability that belongs to it, or NaN. */
 interface ScoredCount extends ScoreCount {

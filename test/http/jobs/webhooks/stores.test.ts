@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { auditRecord } from '../../../../src/identity/audit/record.ts'
-import { insertEvent } from '../../../../src/identity/outbox/writer.ts'
+import { insertEvent } from '../../../../src/identity/outbox.ts'
 import { DueStore } from '../../../../src/jobs/webhooks/delivery-store.ts'
 import { SecretSealer } from '../../../../src/jobs/webhooks/secret-sealer.ts'
 import { newSecret } from '../../../../src/jobs/webhooks/signature.ts'

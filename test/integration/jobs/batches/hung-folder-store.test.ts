@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { TeamFolderStore } from '../../../../src/jobs/batches/team-folder-store.ts'
 import { DirectoryCalls } from '../../../../src/platform/object-store/directory-calls.ts'
-import { bytesSource } from '../../../../src/platform/object-store/sources.ts'
+import { bytesSource } from '../../../../src/platform/object-store/object-store.ts'
 
 const disk = vi.hoisted(() => ({ answers: Promise.resolve(), underWay: 0, most: 0 }))
 

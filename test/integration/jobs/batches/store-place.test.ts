@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { BatchFiles } from '../../../../src/jobs/batches/files.ts'
 import { StorePlace } from '../../../../src/jobs/batches/open.ts'
 import { TeamFolderStore } from '../../../../src/jobs/batches/team-folder-store.ts'
-import { bytesSource } from '../../../../src/platform/object-store/sources.ts'
+import { bytesSource } from '../../../../src/platform/object-store/object-store.ts'
 
 let directory: string
 let root: string

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { TeamFolderStore } from '../../../../src/jobs/batches/team-folder-store.ts'
-import { bytesSource } from '../../../../src/platform/object-store/sources.ts'
+import { bytesSource } from '../../../../src/platform/object-store/object-store.ts'
 
 let root: string
 let store: TeamFolderStore

@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect, onTestFinished, test } from 'vitest'
-import { checkPart } from '../../../../src/log/archive/part-check.ts'
-import { writePart } from '../../../../src/log/archive/part-writer.ts'
-import { ResultSums } from '../../../../src/log/archive/result-sums.ts'
+import { checkPart, ResultSums, writePart } from '../../../../src/log/archive/part-writer.ts'
 import { BlockEncoder } from '../../../../src/log/blocks/block-encoder.ts'
 import {
   ArchivedLog,

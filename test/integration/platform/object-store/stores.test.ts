@@ -13,12 +13,15 @@ import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DirectoryCalls } from '../../../../src/platform/object-store/directory-calls.ts'
 import { DirectoryStore } from '../../../../src/platform/object-store/directory-store.ts'
-import type { ObjectStore } from '../../../../src/platform/object-store/object-store.ts'
+import {
+  bytesSource,
+  fileSource,
+  type ObjectStore,
+} from '../../../../src/platform/object-store/object-store.ts'
 import { openObjectStore } from '../../../../src/platform/object-store/open-object-store.ts'
 import { readObject } from '../../../../src/platform/object-store/read-object.ts'
 import { openS3Client } from '../../../../src/platform/object-store/s3-client.ts'
 import { S3Store } from '../../../../src/platform/object-store/s3-store.ts'
-import { bytesSource, fileSource } from '../../../../src/platform/object-store/sources.ts'
 import { S3Server } from '../../../support/servers/s3-server.ts'
 
 const CREDENTIALS = {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { newRequestSeed, requestOfChunk } from '../../../../src/jobs/batches/request-ids.ts'
+import { newRequestSeed, requestOfChunk } from '../../../../src/jobs/batches/batch.ts'
 import { isId, timeOfId } from '../../../../src/platform/ids.ts'
 
 const CREATED_AT_MS = Date.parse('2026-11-23T05:06:07.089Z')

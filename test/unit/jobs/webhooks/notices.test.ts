@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { NewEvent } from '../../../../src/identity/outbox/event.ts'
+import type { NewEvent } from '../../../../src/identity/outbox.ts'
 import { Notices } from '../../../../src/jobs/webhooks/notices.ts'
 import { ManualClock } from '../../../support/start/manual-clock.ts'
 

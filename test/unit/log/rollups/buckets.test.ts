@@ -1,17 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Counts, count } from '../../../../src/log/rollups/counts.ts'
 import {
+  type Counts,
+  count,
   findLatencyBucket,
-  latencyPercentileMs,
-} from '../../../../src/log/rollups/latency-buckets.ts'
-import {
   findScoreBucket,
   labelledScoreBuckets,
+  latencyPercentileMs,
   SCORE_BUCKET_MAX,
   SCORE_BUCKET_MIN,
   scoreBucketLabel,
-} from '../../../../src/log/rollups/score-buckets.ts'
+} from '../../../../src/log/rollups/buckets.ts'
 
 // Both ends from both sides: a bucket holds its lower end and not its upper.
 test.each([

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { flatCounts, readCounts } from '../../../../src/log/rollups/counts.ts'
+import { flatCounts, readCounts } from '../../../../src/log/rollups/buckets.ts'
 import { makeRollup, mergedRollup, type Rollup } from '../../../../src/log/rollups/rollup.ts'
 
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true })

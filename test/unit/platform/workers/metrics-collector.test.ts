@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { ToWorker } from '../../../../src/platform/workers/messages.ts'
+import type { ToWorker } from '../../../../src/platform/workers/channel.ts'
 import {
   type CollectedWorker,
   WorkerMetricsCollector,
-} from '../../../../src/platform/workers/metrics-collector.ts'
+} from '../../../../src/platform/workers/primary.ts'
 
 const metricsWith = (value: number) =>
   [{ name: 'a', help: 'A.', type: 'gauge', values: [{ value, labels: {} }] }] as const

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { encodeSpec } from '../../../../src/registry/models/encode-spec.ts'
+import { encodeSpec } from '../../../../src/registry/models/responses.ts'
 
 test.each(['', 'x', 'ä🦄'.repeat(70_000), `x${'🦄'.repeat(100_000)}`])(
   'a text is encoded and hashed in steps, case %#',

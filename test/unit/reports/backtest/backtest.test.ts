@@ -11,8 +11,7 @@ import {
 import type { Card } from '../../../../src/log/reading/logged-feature.ts'
 import type { LoggedRequest } from '../../../../src/log/record/logged-request.ts'
 import { TurnTaker } from '../../../../src/platform/turn-taker.ts'
-import { Backtest } from '../../../../src/reports/backtest/backtest.ts'
-import { ScoreBands } from '../../../../src/reports/backtest/score-bands.ts'
+import { Backtest, ScoreBands } from '../../../../src/reports/backtest/backtest.ts'
 import { card, categorical, numeric } from '../../../support/cards/cards.ts'
 import { cellColumnsOfRequests } from '../../../support/score-log/cell-columns.ts'
 

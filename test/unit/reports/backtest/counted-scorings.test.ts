@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { CellColumns } from '../../../../src/log/reading/cell-columns.ts'
-import { CountedScorings } from '../../../../src/reports/backtest/counted-scorings.ts'
+import { CountedScorings } from '../../../../src/reports/backtest/reference-table.ts'
 
 interface Row {
   readonly reference: string | null

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import type { TimeOrder } from '../../../../src/log/reading/columns.ts'
 import type { ScanQuery } from '../../../../src/log/reading/log-query.ts'
 import { ScanQueue } from '../../../../src/log/reading/scan-queue.ts'
-import type { TimeOrder } from '../../../../src/log/reading/timed-columns.ts'
 import { QueuedScans } from '../../../../src/reports/monitoring/queued-scans.ts'
 import { findLog, scanned } from '../../../support/score-log/scanned.ts'
 

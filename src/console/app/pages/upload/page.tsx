@@ -1,16 +1,16 @@
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { asApiError } from '../../api/errors.ts'
+import { asApiError, type FaultDetail } from '../../api/errors.ts'
 import { post } from '../../api/send.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { Form } from '../../ui/dialog.tsx'
 import { Box, FileField, useFields } from '../../ui/fields.tsx'
+import { counted } from '../../ui/figures.ts'
 import { Page, Panel } from '../../ui/page.tsx'
-import { Empty } from '../../ui/states.tsx'
+import { Empty, Notice } from '../../ui/states.tsx'
 import { ENVIRONMENTS } from '../import/verdict.tsx'
-import { Faults, type LineFault, type SpecFile } from './faults.tsx'
-import { findLine, readJsonLines } from './json-lines.ts'
+import { findLine, type JsonLines, readJsonLines } from './json-lines.ts'
 import { Registered } from './registered.tsx'
 
 export default function UploadPage() {
@@ -96,5 +96,74 @@ function Upload() {
       {done && <Registered result={done} />}
       {file && faults.length > 0 && <Faults file={file} faults={faults} />}
     </>
+  )
+}
+
+interface SpecFile {
+  readonly name: string
+  readonly text: string
+  readonly lines: JsonLines
+}
+
+interface LineFault extends FaultDetail {
+  readonly line: number
+}
+
+const LINES_AROUND = 2
+const FAULTS_MAX = 100
+const LINE_CHARS_MAX = 400
+
+/** Each fault with its line and the lines around it; a file of one line is shown once. */
+function Faults({ file, faults }: { file: SpecFile; faults: readonly LineFault[] }) {
+  const lines = file.text.split('\n')
+  const shown = faults.slice(0, FAULTS_MAX)
+  return (
+    <section>
+      <Notice kind="watch">
+        <strong>
+          <bdi>{file.name}</bdi> has {counted(faults.length, 'fault')}; nothing was registered.
+        </strong>{' '}
+        Correct the file, then choose it again.
+      </Notice>
+      <ol className="faults">
+        {shown.map((fault, at) => (
+          <li key={`${fault.line} ${fault.path} ${fault.message}`}>
+            <p>
+              <strong>Line {fault.line}</strong>
+              {fault.path && (
+                <>
+                  {' '}
+                  <code>{fault.path}</code>
+                </>
+              )}
+              : {fault.message}
+            </p>
+            {(lines.length > 1 || at === 0) && <Around lines={lines} line={fault.line} />}
+          </li>
+        ))}
+      </ol>
+      {faults.length > shown.length && <p>… and {faults.length - shown.length} more.</p>}
+    </section>
+  )
+}
+
+function Around({ lines, line }: { lines: readonly string[]; line: number }) {
+  const first = Math.max(0, line - 1 - LINES_AROUND)
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs the keyboard
+    <section className="scroll" tabIndex={0} aria-label={`Lines around ${line}`}>
+      <pre>
+        {lines.slice(first, line + LINES_AROUND).map((text, at) => {
+          const number = first + at + 1
+          return (
+            <span key={number} className={number === line ? 'code-line marked' : 'code-line'}>
+              <span className="line-number">{number}</span>
+              {text.slice(0, LINE_CHARS_MAX)}
+              {'\n'}
+            </span>
+          )
+        })}
+      </pre>
+    </section>
   )
 }

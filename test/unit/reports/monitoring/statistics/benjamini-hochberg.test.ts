@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { discoveries } from '../../../../../src/reports/monitoring/statistics/benjamini-hochberg.ts'
+import { discoveries } from '../../../../../src/reports/monitoring/statistics/significance.ts'
 
 // The table of Benjamini and Hochberg (1995), section 3.2: 15 tests, of which 4 are found at 5
 // percent. Without the procedure 9 of them are below 0.05.

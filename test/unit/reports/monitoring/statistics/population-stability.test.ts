@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { mcNemar } from '../../../../../src/reports/monitoring/statistics/mcnemar.ts'
 import {
   decideVerdict,
   populationStability,
@@ -8,6 +7,7 @@ import {
   stabilityFigures,
   type ZeroFill,
 } from '../../../../../src/reports/monitoring/statistics/population-stability.ts'
+import { mcNemar } from '../../../../../src/reports/monitoring/statistics/significance.ts'
 
 const HALF: ZeroFill = { kind: 'count', count: 0.5 }
 const readFill = (text: string): ZeroFill => {

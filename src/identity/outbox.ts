@@ -1,8 +1,8 @@
 import { and, arrayContains, eq, inArray, isNull, or, sql } from 'drizzle-orm'
-import type { Transaction } from '../../platform/db/client.ts'
-import { newId } from '../../platform/ids.ts'
-import { webhookDeliveries, webhookEvents, webhooks } from '../../tables/webhooks.ts'
-import type { NewEvent } from './event.ts'
+import type { EventType } from '../../schemas/webhooks.ts'
+import type { Transaction } from '../platform/db/client.ts'
+import { newId } from '../platform/ids.ts'
+import { webhookDeliveries, webhookEvents, webhooks } from '../tables/webhooks.ts'
 
 /**
  * Stores an event for each webhook that wants it, in the transaction of what happened: it is sent
@@ -59,4 +59,19 @@ export async function insertEvent(tx: Transaction, event: NewEvent): Promise<rea
   }))
   if (deliveries.length > 0) await tx.insert(webhookDeliveries).values(deliveries)
   return deliveries.map(({ id }) => id)
+}
+
+export type { EventType }
+
+/** Something that happened, for the webhooks of a team. */
+export interface NewEvent {
+  readonly teamId: string
+  readonly type: EventType
+  readonly at: Date
+  /** Names ids, numbers and switches; never a value of an applicant, nor a secret. */
+  readonly data: object
+  /** An event with the same key is stored once in each team; absent: always. */
+  readonly onceKey?: string
+  /** The only webhook that gets it; absent: all that want its type. */
+  readonly webhookId?: string
 }
