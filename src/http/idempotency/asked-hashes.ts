@@ -8,6 +8,12 @@ const TAG_BYTES = 8
 export class AskedHash {
   readonly sealer: AnswerSealer
   readonly keyHash: Buffer
+  /**
+   * Stands for the body where the whole hash is not stored: 8 bytes of its digest, hidden by bytes of
+   * the key's hash, which is random without the secret, and of which the part that is used here is
+   * stored nowhere.
+   */
+  readonly bodyTag: Uint8Array
   private readonly bodyDigest: Uint8Array
 
   /** @param bodyDigest SHA-256 of the body's bytes */
@@ -15,6 +21,7 @@ export class AskedHash {
     this.sealer = sealer
     this.keyHash = sealer.keyHash(scope)
     this.bodyDigest = bodyDigest
+    this.bodyTag = computeTag(this.keyHash, bodyDigest)
   }
 
   /** Stands for the body in the database, beside the whole hash of the key. */
@@ -26,18 +33,14 @@ export class AskedHash {
   get shortKey(): Uint8Array {
     return this.keyHash.subarray(0, SHORT_KEY_BYTES)
   }
+}
 
-  /**
-   * Stands for the body there: 8 bytes of its digest, hidden by bytes of the key's hash, which is
-   * random without the secret, and of which the part that is used here is stored nowhere.
-   */
-  get bodyTag(): Uint8Array {
-    const tag = Buffer.allocUnsafe(TAG_BYTES)
-    for (let at = 0; at < TAG_BYTES; at++) {
-      tag[at] = (this.bodyDigest[at] ?? 0) ^ (this.keyHash[SHORT_KEY_BYTES + at] ?? 0)
-    }
-    return tag
+function computeTag(keyHash: Uint8Array, bodyDigest: Uint8Array): Uint8Array {
+  const tag = Buffer.allocUnsafe(TAG_BYTES)
+  for (let at = 0; at < TAG_BYTES; at++) {
+    tag[at] = (bodyDigest[at] ?? 0) ^ (keyHash[SHORT_KEY_BYTES + at] ?? 0)
   }
+  return tag
 }
 
 /** The hashes of a key by the secrets of the service. */

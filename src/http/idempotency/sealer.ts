@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
+import { computeSha256, Hmac } from '../../platform/hmac.ts'
 import { derive, Sealer } from '../../platform/sealer.ts'
 import type { Caller } from '../access/caller.ts'
 
@@ -23,7 +23,7 @@ export interface KeyScope {
 
 /** SHA-256 of a body. */
 export function computeDigest(bytes: Uint8Array | string): Uint8Array {
-  return hash('sha256', bytes, 'buffer')
+  return computeSha256(bytes)
 }
 
 const KEY_BYTES = 32
@@ -38,24 +38,23 @@ const HEAD_BYTES_LENGTH = 4
  * nothing can be read.
  */
 export class AnswerSealer {
-  private readonly hashingKey: KeyObject
+  private readonly hmac: Hmac
   private readonly sealer: Sealer
 
   constructor(secret: string | Buffer) {
-    const bytes = derive(secret, '', 'scoreline idempotency hashes', KEY_BYTES)
-    this.hashingKey = createSecretKey(bytes)
+    this.hmac = new Hmac(derive(secret, '', 'scoreline idempotency hashes', KEY_BYTES))
     this.sealer = new Sealer(secret, 'scoreline idempotency answers')
   }
 
   /** Names a key within its scope. */
   keyHash({ caller, method, url, key }: KeyScope): Buffer {
     const id = caller.kind === 'key' ? caller.keyId : caller.userId
-    return this.computeHash('key', JSON.stringify([caller.kind, id, method, url, key]))
+    return this.hmac.compute(`key\n${JSON.stringify([caller.kind, id, method, url, key])}`)
   }
 
   /** Stands for the body that was sent with a key; the same body with another key differs. */
   bodyHash(keyHash: Uint8Array, bodyDigest: Uint8Array): Buffer {
-    return this.computeHash('body', Buffer.concat([keyHash, bodyDigest]))
+    return this.hmac.compute('body\n', Buffer.concat([keyHash, bodyDigest]))
   }
 
   seal(keyHash: Uint8Array, { body, ...head }: KeptAnswer): Buffer {
@@ -73,11 +72,5 @@ export class AnswerSealer {
       plain.toString('utf8', HEAD_BYTES_LENGTH, headEnd),
     )
     return { ...head, body: plain.subarray(headEnd) }
-  }
-
-  private computeHash(purpose: string, content: string | Buffer): Buffer {
-    const hmac = createHmac('sha256', this.hashingKey)
-    if (typeof content === 'string') return hmac.update(`${purpose}\n${content}`).digest()
-    return hmac.update(`${purpose}\n`).update(content).digest()
   }
 }
