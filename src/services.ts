@@ -36,6 +36,7 @@ import { awayTooLong, DatabaseHealth, healthLines } from './platform/db/health.t
 import { openDatabase } from './platform/db/open.ts'
 import type { Deps } from './platform/deps.ts'
 import { openRedisSite } from './platform/redis-cluster/site.ts'
+import { RedisRide } from './platform/redis-ride.ts'
 import type { Limiter } from './rate-limit/limiter.ts'
 import { openLimiter } from './rate-limit/open.ts'
 import { openRegistry } from './registry/open.ts'
@@ -127,7 +128,8 @@ export async function createServices(config: Config, options: ServiceOptions): P
   opened.defer(() => database.close())
   const redis = openRedisSite(config.redisUrl)
   opened.defer(() => redis?.close())
-  const limiter = await openLimiter({ redis, clock, log })
+  const ride = new RedisRide()
+  const limiter = await openLimiter({ redis, ride, clock, log })
   opened.defer(() => limiter.close())
   const throttle = openThrottle({ redis, clock })
   opened.defer(() => throttle.close())
@@ -162,6 +164,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
       loggedKeys: new ScoreKeyStore(database.db),
       redisUrl: redis?.cluster === null ? redis.url : null,
       isOnlyProcess: config.databaseUrl === null,
+      ride,
       undrainedMs: () => openedLog.spool.stats.oldestAgeMs,
     },
   )

@@ -20,7 +20,8 @@ const KEEP_ALIVE_MS = 10_000
  * Opens a connection to Redis. Without Redis a command fails at once; it is not kept until Redis is
  * back. The connection reconnects by itself, and reports its errors only as events.
  *
- * Each use has a connection of its own, so that no use waits for the replies of another.
+ * Each use has a connection of its own, so that no use waits for the replies of another; but see
+ * `RedisRide`.
  *
  * @param name what the connection is for, as `CLIENT LIST` shows it
  * @param retryDelayMs called after each loss; returns the time until the next attempt, null for

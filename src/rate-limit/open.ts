@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import { errorFacts } from '../platform/error-facts.ts'
 import type { RedisCluster } from '../platform/redis-cluster/cluster.ts'
 import type { RedisSite } from '../platform/redis-cluster/site.ts'
+import type { RedisRide } from '../platform/redis-ride.ts'
 import { ClusterLimiter } from './cluster/cluster-limiter.ts'
 import type { Limiter } from './limiter.ts'
 import { MemoryLimiter } from './memory.ts'
@@ -12,6 +13,8 @@ import { RedisAdmissionLog } from './redis-admission-log.ts'
 interface OpenOptions {
   /** Null: the quota counts in process. */
   readonly redis: RedisSite | null
+  /** Carries other calls to a Redis that is one server. */
+  readonly ride?: RedisRide
   readonly clock: Clock
   readonly log: Logger
 }
@@ -22,14 +25,14 @@ const OPEN_TIMEOUT_MS = 1_000
 const NODES_MAX = 1_000
 
 /** Opens the limiter; a Redis that is away doesn't keep the service from starting. */
-export async function openLimiter({ redis, clock, log }: OpenOptions): Promise<Limiter> {
+export async function openLimiter({ redis, ride, clock, log }: OpenOptions): Promise<Limiter> {
   const local = new MemoryLimiter({ clock })
   if (redis === null) return local
   const onThrown = (error: unknown) =>
     log.error({ err: errorFacts(error) }, 'an answer could not be given')
   const limiter =
     redis.cluster === null
-      ? openShared(redis.url, { clock, local, log, onThrown })
+      ? openShared(redis.url, { ride, clock, local, log, onThrown })
       : openCluster(redis.cluster, { clock, local, log, onThrown })
   await limiter.waitUntilClear(OPEN_TIMEOUT_MS)
   return limiter
@@ -40,14 +43,18 @@ interface Parts extends Pick<OpenOptions, 'clock' | 'log'> {
   readonly onThrown: (error: unknown) => void
 }
 
-function openShared(url: string, { log, ...parts }: Parts): RedisLimiter {
+function openShared(
+  url: string,
+  { log, ride, ...parts }: Parts & { readonly ride: RedisRide | undefined },
+): RedisLimiter {
   const transitions = new TransitionLog(parts.clock, ({ isDegraded, ...facts }) => {
     if (isDegraded) log.warn(facts, 'the quota counts in this process alone, without Redis')
     else log.warn(facts, 'the quota counts in Redis again')
   })
   return new RedisLimiter({
     ...parts,
-    open: (events) => new RedisAdmissionLog({ url, ...events }),
+    ride,
+    open: (events) => new RedisAdmissionLog({ url, ride, ...events }),
     onTransition: (isDegraded, reason) => transitions.note(isDegraded, reason),
   })
 }

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import { backOffMs } from '../platform/back-off.ts'
 import { openRedis } from '../platform/redis.ts'
 import type { Redirect } from '../platform/redis-cluster/replies.ts'
+import type { RedisRide } from '../platform/redis-ride.ts'
 import { makeCountingScript } from './script.ts'
 
 /** Requests of one subject that are counted by one call. */
@@ -21,6 +22,8 @@ export type OnReply = (answer: readonly number[] | null, failure: string, error?
 
 interface RedisAdmissionLogOptions {
   readonly url: string
+  /** Carries other calls over the connection. */
+  readonly ride?: RedisRide | undefined
   /** Called for each connection that takes calls. */
   readonly onOpen: () => void
   /** Called when the connection is lost or can't be made, with the reason. */
@@ -52,10 +55,11 @@ export class RedisAdmissionLog {
   private lastError = 'it could not be reached'
   private greeting: NodeJS.Timeout | undefined
 
-  constructor({ url, onOpen, onLost, nowLua }: RedisAdmissionLogOptions) {
+  constructor({ url, onOpen, onLost, nowLua, ride }: RedisAdmissionLogOptions) {
     const redis = openRedis(url, 'quota', () => backOffMs(PAUSES, this.attempts++))
     this.script = makeCountingScript(nowLua)
     redis.defineCommand('countAdmissions', { lua: this.script })
+    ride?.attach(redis)
     redis.on('connect', () => {
       clearTimeout(this.greeting)
       this.greeting = setTimeout(() => this.renew(), GREETING_TIMEOUT_MS)

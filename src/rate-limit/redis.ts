@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock.ts'
+import type { RedisRide } from '../platform/redis-ride.ts'
 import { type Limiter, type LimiterCounters, type OnDecision, WINDOW_MS } from './limiter.ts'
 import type { MemoryLimiter } from './memory.ts'
 import { ELSEWHERE, type PendingRequests, QuotaBatch } from './pending-requests.ts'
@@ -22,6 +23,8 @@ interface RedisLimiterOptions {
   readonly onTransition: (isDegraded: boolean, reason: string) => void
   /** Receives what a callback threw that was called after `decide` had returned. */
   readonly onThrown: (error: unknown) => void
+  /** Carries other calls with those of the quota; absent where there are none. */
+  readonly ride?: RedisRide | undefined
   /** Receives requests that another node of a cluster must decide. */
   readonly onElsewhere?: (group: PendingRequests, sentAtMs: number) => void
 }
@@ -83,6 +86,7 @@ export class RedisLimiter implements Limiter {
   private readonly log: CountingLog
   private readonly denials = new Denials()
   private readonly onTransition: RedisLimiterOptions['onTransition']
+  private readonly ride: RedisRide | null
   private readonly onElsewhere: (group: PendingRequests, sentAtMs: number) => void
   /** Called once it is clear whether Redis answers. */
   private onClear: (() => void) | null = null
@@ -108,6 +112,7 @@ export class RedisLimiter implements Limiter {
     const { clock, local, open, onTransition, onThrown } = options
     this.clock = clock
     this.onTransition = onTransition
+    this.ride = options.ride ?? null
     this.onElsewhere = options.onElsewhere ?? ((group) => this.decideHere(group))
     this.local = local
     this.batch = new QuotaBatch(onThrown)
@@ -227,6 +232,7 @@ export class RedisLimiter implements Limiter {
   }
 
   private gather(): void {
+    if (this.ride !== null) this.ride.isExpected = true
     if (this.calls.length < CALLS_AT_ONCE) this.leaveSoon()
     else this.gatherTimer = setTimeout(this.flush, GATHER_MS_MAX)
   }
@@ -255,6 +261,11 @@ export class RedisLimiter implements Limiter {
     clearTimeout(this.gatherTimer)
     if (this.batch.isEmpty) return
     const groups = this.batch.take()
+    if (this.ride === null) this.sendAll(groups)
+    else this.ride.leave(() => this.sendAll(groups))
+  }
+
+  private sendAll(groups: readonly PendingRequests[]): void {
     const notAfterMs = this.redisClock.timeAt(this.clock.monotonicMs()) + COUNT_WITHIN_MS
     for (let at = 0; at < groups.length; at += KEYS_PER_CALL_MAX) {
       const isAll = groups.length <= KEYS_PER_CALL_MAX
@@ -361,6 +372,7 @@ export class RedisLimiter implements Limiter {
   private decideAllLocally(): void {
     const groups = [...this.calls.flatMap((call) => call.groups), ...this.batch.take()]
     for (const call of this.calls) call.groups = []
+    this.ride?.cancel()
     for (const group of groups) this.decideHere(group)
   }
 

@@ -2,13 +2,15 @@ import { guardStore } from '../../platform/db/guard.ts'
 import type { Deps } from '../../platform/deps.ts'
 import { errorFacts } from '../../platform/error-facts.ts'
 import { LogThrottle } from '../../platform/log-throttle.ts'
+import type { RedisRide } from '../../platform/redis-ride.ts'
 import { maintainKeys } from './maintenance.ts'
 import { AgreementStore } from './score-claims/agreement-store.ts'
 import { ClaimsMode } from './score-claims/claims-mode.ts'
 import { loadKeys, readKeys, StoredKeyStore } from './score-claims/key-loader.ts'
 import type { LoggedKeys } from './score-claims/logged-keys.ts'
 import { ONLY_MODE, ProcessClaims } from './score-claims/process-claims.ts'
-import { type LoadedKey, RedisClaims } from './score-claims/redis-claims.ts'
+import { RedisClaims } from './score-claims/redis-claims.ts'
+import type { LoadedKey } from './score-claims/score-claim.ts'
 import { ScoreClaims } from './score-claims/score-claims.ts'
 import { IdempotencyService } from './service.ts'
 import { IdempotencyStore, STORE_DEADLINE_MS } from './store.ts'
@@ -25,6 +27,8 @@ interface IdempotencyOptions {
   readonly redisUrl: string | null
   /** Whether no other process can use the database meanwhile. */
   readonly isOnlyProcess: boolean
+  /** Carries claims to it. */
+  readonly ride: RedisRide
   readonly loggedKeys: LoggedKeys
   /** Age of the oldest score that is not in the database; null: all are. */
   readonly undrainedMs: () => number | null
@@ -95,7 +99,7 @@ async function openScoreClaims(deps: ClaimDeps, options: IdempotencyOptions) {
     const count = throttle.hit(text)
     if (count > 0) deps.log.warn({ count, err: errorFacts(error) }, text)
   }
-  const { redisUrl, formerSecret, isOnlyProcess, loggedKeys, undrainedMs } = options
+  const { redisUrl, ride, formerSecret, isOnlyProcess, loggedKeys, undrainedMs } = options
   const { database, clock } = deps
   const stored = new StoredKeyStore(database.db)
   const shared = {
@@ -110,7 +114,8 @@ async function openScoreClaims(deps: ClaimDeps, options: IdempotencyOptions) {
   if (isOnlyProcess && redisUrl === null && formerSecret === null) {
     return openProcessClaims(deps, shared)
   }
-  return openSharedClaims(deps, { ...shared, redisUrl: formerSecret === null ? redisUrl : null })
+  const redis = redisUrl === null || formerSecret !== null ? null : { url: redisUrl, ride }
+  return openSharedClaims(deps, { ...shared, redis })
 }
 
 type ClaimDeps = Pick<Deps, 'database' | 'clock' | 'log'>
@@ -146,22 +151,17 @@ function openProcessClaims(
 
 async function openSharedClaims(
   { database, clock, log }: ClaimDeps,
-  {
-    redisUrl,
-    readKeys,
-    areDrainedSince,
-    logged,
-    logFailure,
-  }: ClaimParts & { redisUrl: string | null },
+  parts: ClaimParts & { readonly redis: { url: string; ride: RedisRide } | null },
 ) {
+  const { readKeys, areDrainedSince, logged, logFailure } = parts
+  const hasRedis = parts.redis !== null
   const agreements = guardStore(new AgreementStore(database.db), {
     deadlineMs: STORE_DEADLINE_MS,
     renew: () => {},
   })
-  const hasRedis = redisUrl !== null
   const redis: RedisClaims | null = hasRedis
     ? new RedisClaims({
-        url: redisUrl,
+        ...parts.redis,
         place: await agreements.readPlace(),
         onOpen: (run) => mode.connect(run),
         onLost: (reason) => mode.disconnect(reason),

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type KeyCaller, PROOF_LIFE_MS, SCORING_KEY } from '../../http/access/caller.ts'
-import type { EarlyClaim } from '../../http/idempotency/score-claims/keyed-scores.ts'
+import type { EarlyClaim } from '../../http/idempotency/score-claims/early-claim.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { parseApplicants } from '../../platform/json.ts'
 import type { RequestSpan } from '../../platform/tracing/request-span.ts'

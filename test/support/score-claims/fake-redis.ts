@@ -1,9 +1,10 @@
+import type { OnClaimReply } from '../../../src/http/idempotency/score-claims/redis-claims.ts'
 import type {
   ClaimChange,
   HeldInRedis,
   LoadedKey,
-} from '../../../src/http/idempotency/score-claims/redis-claims.ts'
-import type { ScoreClaim } from '../../../src/http/idempotency/score-claims/score-claim.ts'
+  ScoreClaim,
+} from '../../../src/http/idempotency/score-claims/score-claim.ts'
 import { randomBase62 } from '../../../src/platform/ids.ts'
 import { hex, type Line } from './fake-database.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -22,6 +23,7 @@ interface ConnectionListener {
 
 const DEADLINE_MS = 1_000
 const USUAL_MS = 1
+const LATE_MS = 200
 
 /** What the scripts of the claims do, in a server that can lose what it has. */
 export class FakeRedis {
@@ -217,6 +219,24 @@ export class FakeRedisClaims {
 
   claim(claim: ScoreClaim, state: 'claimed' | 'stored') {
     return this.send(() => this.server.claim(claim, state))
+  }
+
+  /** Some go over another connection, which may lose them, or bring them late. */
+  claimEarly(claim: ScoreClaim, onReply: OnClaimReply): void {
+    const { time, server, line } = this
+    if (time.chance(0.9)) {
+      this.send(() => server.claim(claim, 'claimed')).then(onReply, () => onReply(null))
+      return
+    }
+    const { run } = server
+    if (time.chance(0.5)) {
+      time.at(time.nowMs + time.between(0, LATE_MS), () => {
+        if (server.run === run && !server.isAway) server.claim(claim, 'claimed')
+      })
+    }
+    time.at(time.nowMs + time.between(0, LATE_MS), () => {
+      if (!line.isDead) onReply(null)
+    })
   }
 
   change(claim: ScoreClaim, change: ClaimChange): Promise<boolean> {

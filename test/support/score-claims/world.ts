@@ -271,19 +271,27 @@ export class World {
       if (isDead()) await new Promise(() => undefined)
       return execution
     }
+    const asked = {
+      caller,
+      method: 'POST',
+      url: '/v1/score/a',
+      key,
+      bodyDigest: computeDigest(key),
+      score: {
+        requestId,
+        remake: (firstId: string) => this.remake(host, process, firstId),
+        isLogged: (firstId: string) => this.isLogged(host, process, firstId),
+      },
+    }
     try {
-      const begun = await service.begin({
-        caller,
-        method: 'POST',
-        url: '/v1/score/a',
-        key,
-        bodyDigest: computeDigest(key),
-        score: {
-          requestId,
-          remake: (firstId) => this.remake(host, process, firstId),
-          isLogged: (firstId) => this.isLogged(host, process, firstId),
-        },
-      })
+      const early = time.chance(0.5) ? service.beginEarly(asked, asked.score) : null
+      // The quota is asked.
+      if (early !== null) await time.sleep(time.between(0, 2))
+      if (early !== null && time.chance(0.03)) {
+        await service.dropEarly(early)
+        return 'failed'
+      }
+      const begun = await service.begin({ ...asked, early })
       if (begun.kind === 'answered') {
         if (isDead()) return 'killed'
         history.replays.push(begun.answer.requestId)

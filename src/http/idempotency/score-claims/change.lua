@@ -1,4 +1,4 @@
--- Changes claims that still belong to a request, see redis-claims.ts, which describes the records of
+-- Changes claims that still belong to a request, see claim-records.ts, which describes the records of
 -- ARGV.
 -- KEYS: the prefix of the buckets.
 -- Answers for each key whether it still belonged to the request.

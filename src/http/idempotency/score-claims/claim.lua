@@ -1,4 +1,4 @@
--- Claims keys of scores, see redis-claims.ts, which describes the records of ARGV.
+-- Claims keys of scores, see claim-records.ts, which describes the records of ARGV.
 -- KEYS: the mark of completeness, the prefix of the buckets.
 -- Answers the mark, then for each key what is held: '' if it was free, or the same request has it in
 -- the same state.

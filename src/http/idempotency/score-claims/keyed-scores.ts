@@ -1,7 +1,7 @@
 import type { Caller, IdempotencyClaim } from '../../access/caller.ts'
 import type { AskedHash, AskedHashes } from '../asked-hashes.ts'
 import type { Begun, ClaimedScore, KeyCounts } from '../begun.ts'
-import type { Right } from './claims-mode.ts'
+import { EarlyClaim } from './early-claim.ts'
 import { formatTag, type ScoreClaim } from './score-claim.ts'
 import type { FoundClaim, KeyedScore, ScoreClaims } from './score-claims.ts'
 
@@ -23,13 +23,6 @@ interface KeyedScoresOptions {
 
 /** The part of a request for a score that a claim needs. */
 export type ClaimingScore = Pick<KeyedScore, 'requestId' | 'isLogged'>
-
-/** A claim that was begun before it is sure that its request will be executed. */
-export interface EarlyClaim {
-  readonly hashes: AskedHashes
-  readonly right: Right
-  readonly found: Promise<FoundClaim | null>
-}
 
 /** A request for a score, and who sent it. */
 interface AskedScore extends KeyedScore {
@@ -60,15 +53,16 @@ export class KeyedScores {
     const { claims } = this.options
     const { right } = claims
     if (right?.mode !== 'fast') return null
-    return {
-      hashes,
-      right,
-      found: claims.claimInRedis(makeClaim(hashes, score), right, score.isLogged),
-    }
+    const early = new EarlyClaim(hashes, right)
+    const { isLogged } = score
+    claims.claimEarly({ claim: makeClaim(hashes, score), right, isLogged }, (found) =>
+      early.settle(found),
+    )
+    return early
   }
 
-  async dropEarly({ found }: EarlyClaim): Promise<void> {
-    const end = await found
+  async dropEarly(early: EarlyClaim): Promise<void> {
+    const end = await early.wait()
     if (end?.kind === 'claimed') await this.options.claims.release(end.claim)
   }
 
@@ -81,7 +75,8 @@ export class KeyedScores {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const right = begunEarly?.right ?? claims.right ?? (await claims.waitForRight())
       if (right === null || right.mode === 'fast') {
-        const found = await (begunEarly?.found ?? claims.claimInRedis(claim, right, score.isLogged))
+        const { isLogged } = score
+        const found = await (begunEarly?.wait() ?? claims.claimInRedis({ claim, right, isLogged }))
         begunEarly = null
         if (found === null && right === null) return this.beginUnkept(hashes, score)
         if (found === null) continue
@@ -138,22 +133,20 @@ export class KeyedScores {
 
   private async takeFound(
     found: FoundClaim,
-    { bodyTag }: AskedHash,
+    hash: AskedHash,
     { caller, remake }: AskedScore,
   ): Promise<Begun> {
     const { counts, claims, room } = this.options
     if (found.kind === 'claimed') {
-      const { claim, sureUntilMs } = found
       if (room.hasRoomForScore(caller.teamId)) {
         counts.claimed++
-        const logged = { keyHash: claim.keyHash, bodyHash: bodyTag }
-        return { kind: 'claimed-score', claim: { ...claim, logged, sureUntilMs } }
+        return { kind: 'claimed-score', claim: makeClaimed(found, hash) }
       }
-      await claims.release(claim)
+      await claims.release(found.claim)
       return counts.notKept()
     }
     if (found.kind === 'stored') throw counts.underWayError()
-    if (found.bodyTag !== formatTag(bodyTag)) throw counts.reusedError()
+    if (found.bodyTag !== formatTag(hash.bodyTag)) throw counts.reusedError()
     if (found.kind === 'under-way') throw counts.underWayError()
     const answer = await remake(found.requestId)
     if (answer === null) throw counts.unreadError()
@@ -163,6 +156,14 @@ export class KeyedScores {
 
 function makeClaim({ own }: AskedHashes, { requestId }: ClaimingScore): ScoreClaim {
   return { keyHash: own.shortKey, bodyTag: formatTag(own.bodyTag), requestId }
+}
+
+function makeClaimed(
+  { claim, sureUntilMs }: Extract<FoundClaim, { kind: 'claimed' }>,
+  { bodyTag: bodyHash }: AskedHash,
+): ClaimedScore {
+  const { keyHash, bodyTag, requestId } = claim
+  return { keyHash, bodyTag, requestId, logged: { keyHash, bodyHash }, sureUntilMs }
 }
 
 const STORED: FoundClaim = { kind: 'stored' }

@@ -1,6 +1,6 @@
--- Adds keys of the database, see redis-claims.ts.
+-- Adds keys of the database, see claim-records.ts.
 -- KEYS: the mark of completeness, the prefix of the buckets.
--- ARGV: the mark while the keys are loaded, then records, which redis-claims.ts describes.
+-- ARGV: the mark while the keys are loaded, then records, which claim-records.ts describes.
 -- Answers whether the mark is still there. What Redis has of a key stays if it is newer, as a key may
 -- have been asked again after its day, or by a process that had died. A mere claim does not stay: it
 -- is a relic of a time before, and the database has had the key since.

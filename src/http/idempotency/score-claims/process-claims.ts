@@ -2,8 +2,8 @@ import type { Clock } from '../../../platform/clock.ts'
 import { Periodic } from '../../../platform/periodic.ts'
 import { KEPT_MS } from '../store.ts'
 import type { Right } from './claims-mode.ts'
-import type { ClaimChange, ClaimReply, HeldInRedis } from './redis-claims.ts'
-import type { ScoreClaim } from './score-claim.ts'
+import type { OnClaimReply } from './redis-claims.ts'
+import type { ClaimChange, ClaimReply, HeldInRedis, ScoreClaim } from './score-claim.ts'
 import { SeenKeys } from './seen-keys.ts'
 
 interface ProcessClaimsOptions {
@@ -77,7 +77,17 @@ export class ProcessClaims {
 
   /** Claims a key, or tells who has it. */
   async claim(claim: ScoreClaim): Promise<ClaimReply> {
-    if (this.leftovers !== null) await this.leftovers
+    await this.leftovers
+    return this.claimNow(claim)
+  }
+
+  /** As `claim`. */
+  claimEarly(claim: ScoreClaim, onReply: OnClaimReply): void {
+    if (this.leftovers === null) onReply(this.claimNow(claim))
+    else void this.claim(claim).then(onReply)
+  }
+
+  private claimNow(claim: ScoreClaim): ClaimReply {
     const nowMs = this.options.clock.monotonicMs()
     const name = nameKey(claim)
     const held = this.find(name, nowMs)

@@ -1,42 +1,26 @@
-import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 import { backOffMs } from '../../../platform/back-off.ts'
 import { CallGroups } from '../../../platform/db/call-groups.ts'
 import { openRedis } from '../../../platform/redis.ts'
-import type { ScoreClaim } from './score-claim.ts'
+import { type RedisRide, type Rider, readRun } from '../../../platform/redis-ride.ts'
+import {
+  formatChanges,
+  formatClaims,
+  formatLoaded,
+  type KeyChange,
+  type KeyClaim,
+  readReplies,
+  readScript,
+} from './claim-records.ts'
+import type { ClaimChange, ClaimReply, LoadedKey, ScoreClaim } from './score-claim.ts'
 
-/** A key in Redis that is not free. */
-export interface HeldInRedis {
-  /**
-   * A request has claimed it; or its score is logged, and it is never executed again; or the
-   * database knows who has it.
-   */
-  readonly state: 'claimed' | 'logged' | 'stored'
-  readonly bodyTag: string
-  readonly requestId: string
-  /** Since it was claimed, by the clock of Redis. */
-  readonly ageMs: number
-}
-
-export interface ClaimReply {
-  /** Null: the key was free, and belongs to the request now. */
-  readonly held: HeldInRedis | null
-  /** Of the keys that Redis has, see `RedisClaims.beginLoading`; empty if it has lost them. */
-  readonly mark: string
-}
-
-/** The end of a claim: its score is logged, its key is free, or another request has it. */
-export type ClaimChange = 'logged' | 'free' | ScoreClaim
-
-/** A key of the database. */
-export type LoadedKey = Omit<HeldInRedis, 'ageMs'> & {
-  readonly keyHash: Uint8Array
-  /** Seconds since 1970 when it was claimed. */
-  readonly sinceSec: number
-}
+/** Receives the reply to a claim; null: there is none, and the claim may have been made or not. */
+export type OnClaimReply = (reply: ClaimReply | null) => void
 
 interface RedisClaimsOptions {
   readonly url: string
+  /** Carries claims to the same Redis. */
+  readonly ride: RedisRide
   /** Names the database: others may use the same Redis. */
   readonly place: string
   /** Called for a connection to a Redis that can have keys, with the name of its run. */
@@ -51,6 +35,10 @@ interface ClaimingRedis extends Redis {
   loadKeys(mark: string, prefix: string, loading: string, records: Buffer): Promise<number>
 }
 
+interface EarlyClaim extends KeyClaim {
+  readonly onReply: OnClaimReply
+}
+
 const PREFIX = 'scoreline:keys:'
 /** Longest time that a request waits for Redis. */
 const DEADLINE_MS = 1_000
@@ -61,32 +49,10 @@ const GROUP_MAX = 128
 const GROUPS_AT_ONCE = 4
 const UNNOTED_MAX = 10_000
 const PAUSES = { minMs: 20, maxMs: 1_000 }
-const DAY_SEC = 24 * 60 * 60
-const STATES = { claimed: 'C', logged: 'L', stored: 'S' } as const
-/**
- * Records for the scripts, one after the other, each byte a character:
- *
- *     claim  = name | state | rest
- *     change = name | id of the request that has the key | change | rest
- *     loaded = name | state | seconds since 1970, 10 digits | rest
- *     name   = 2 bytes of the key's hash, which name a bucket | 10 bytes, which name a field
- *     rest   = 8 bytes, the tag of the body | 22 characters, the id of a request
- *     change = L, it is logged | D, it is free | C, another request has claimed it
- *
- * A field has state, seconds and rest. A bucket of small hashes takes a third of the memory of keys.
- */
-const BYTES = { BUCKET: 2, NAME: 12, TIME_END: 11, ID: 22, REST: 30 }
-const ID_PREFIX = 'req_'
-const NO_REST = ' '.repeat(BYTES.REST)
-const TAG_END = BYTES.TIME_END + BYTES.REST - BYTES.ID
-const VALUE_END = BYTES.TIME_END + BYTES.REST
-const CONSTANTS = Object.entries({ DAY_SEC, ...BYTES }).map(([name, value]) => `${name} = ${value}`)
-const SCRIPT_HEAD = `local ${Object.keys(BYTES).join()}, DAY_SEC\n${CONSTANTS.join('\n')}\n`
-const readScript = (name: string) =>
-  SCRIPT_HEAD + readFileSync(new URL(`./${name}.lua`, import.meta.url), 'utf8')
+const CLAIM_KEYS = { lua: readScript('claim'), numberOfKeys: 2 }
 
 /**
- * The keys of scores in Redis, over one connection.
+ * The keys of scores in Redis, over one connection, but for claims that leave with the quota's calls.
  *
  * A key is a field of one of 65,536 small hashes for each day, with its state, when it was claimed,
  * the tag of its body and the id of its request. Of two million keys each takes 75 bytes; of 100,000,
@@ -95,44 +61,46 @@ const readScript = (name: string) =>
  * *Connecting*, until `onOpen`; *open*, until `onLost`; then *connecting* again, by itself. No call
  * outlives its connection: what Redis may have lost is seen at the next one, or by the mark.
  */
-export class RedisClaims {
+export class RedisClaims implements Rider {
   private readonly redis: ClaimingRedis
   private readonly onOpen: RedisClaimsOptions['onOpen']
   private readonly onLost: RedisClaimsOptions['onLost']
+  private readonly redisRide: RedisRide
   private attempts = 0
   private run: string | null = null
   private readonly prefix: string
   private readonly claims = new CallGroups({
-    run: (
-      claims: readonly { readonly claim: ScoreClaim; readonly state: 'claimed' | 'stored' }[],
-    ) => this.claimAll(claims),
+    run: (claims: readonly KeyClaim[]) => this.claimAll(claims),
     weightMax: GROUP_MAX,
     deadlineMs: WAIT_MS,
     groupsAtOnce: GROUPS_AT_ONCE,
   })
   private readonly changes = new CallGroups({
-    run: (changes: readonly { readonly claim: ScoreClaim; readonly change: ClaimChange }[]) =>
-      this.changeAll(changes),
+    run: (changes: readonly KeyChange[]) => this.changeAll(changes),
     weightMax: GROUP_MAX,
     deadlineMs: WAIT_MS,
     groupsAtOnce: GROUPS_AT_ONCE,
   })
+  /** Claims that wait for a ride. */
+  private early: EarlyClaim[] = []
   /** Claims whose note was lost with the connection. */
   private unnoted: ScoreClaim[] = []
   private notes: { readonly claim: ScoreClaim; readonly onSent: () => void }[] = []
 
-  constructor({ url, place, onOpen, onLost }: RedisClaimsOptions) {
+  constructor({ url, ride, place, onOpen, onLost }: RedisClaimsOptions) {
     this.prefix = `${PREFIX}{${place}}:`
     this.onOpen = onOpen
     this.onLost = onLost
     const redis = openRedis(url, 'keys', () => backOffMs(PAUSES, this.attempts++))
-    redis.defineCommand('claimKeys', { lua: readScript('claim'), numberOfKeys: 2 })
+    redis.defineCommand('claimKeys', CLAIM_KEYS)
     redis.defineCommand('changeKeys', { lua: readScript('change'), numberOfKeys: 1 })
     redis.defineCommand('loadKeys', { lua: readScript('load'), numberOfKeys: 2 })
     redis.on('ready', () => void this.greet())
     redis.on('close', () => this.lose('the connection was closed'))
     // The commands were defined above.
     this.redis = redis as ClaimingRedis
+    this.redisRide = ride
+    ride.rider = this
   }
 
   /**
@@ -142,6 +110,58 @@ export class RedisClaims {
    */
   claim(claim: ScoreClaim, state: 'claimed' | 'stored'): Promise<ClaimReply> {
     return this.claims.call({ claim, state })
+  }
+
+  /**
+   * As `claim`, for a request whose quota is asked in the same turn of the event loop: where that
+   * takes a call to Redis, the two leave together.
+   */
+  claimEarly(claim: ScoreClaim, onReply: OnClaimReply): void {
+    this.early.push({ claim, state: 'claimed', onReply })
+    if (this.early.length === 1) {
+      setImmediate(() => {
+        if (!this.redisRide.isExpected) this.stay()
+      })
+    }
+  }
+
+  ride(redis: Redis): void {
+    // Another run does not have the claims that were made before.
+    if (this.run === null || this.redisRide.run !== this.run) {
+      this.stay()
+      return
+    }
+    for (let at = 0; at < this.early.length; at += GROUP_MAX) {
+      this.claimOver(redis, this.early.slice(at, at + GROUP_MAX))
+    }
+    this.early = []
+  }
+
+  stay(): void {
+    const { early } = this
+    this.early = []
+    for (const { claim, onReply } of early) {
+      this.claim(claim, 'claimed').then(onReply, () => onReply(null))
+    }
+  }
+
+  private claimOver(redis: Redis, early: readonly EarlyClaim[]): void {
+    const riding = redis as ClaimingRedis
+    if (!('claimKeys' in redis)) riding.defineCommand('claimKeys', CLAIM_KEYS)
+    let isOver = false
+    const end = (replies: readonly ClaimReply[]) => {
+      if (isOver) return
+      isOver = true
+      clearTimeout(timer)
+      for (const [at, { onReply }] of early.entries()) onReply(replies[at] ?? null)
+    }
+    const timer = setTimeout(end, DEADLINE_MS, [])
+    const { markName, prefix } = this
+    const records = formatClaims(early)
+    riding.claimKeysBuffer(markName, prefix, records).then(
+      (reply) => end(readReplies(reply)),
+      () => end([]),
+    )
   }
 
   /**
@@ -186,14 +206,8 @@ export class RedisClaims {
 
   /** @returns false if Redis has lost keys since `beginLoading`, or another process loads them */
   async load(mark: string, keys: readonly LoadedKey[]): Promise<boolean> {
-    let records = ''
-    for (const { keyHash, state, sinceSec, ...request } of keys) {
-      const since = String(sinceSec).padStart(BYTES.TIME_END - 1, '0')
-      const rest = state === 'stored' ? NO_REST : formatRest(request)
-      records += formatName(keyHash) + STATES[state] + since + rest
-    }
     const { markName, prefix } = this
-    const load = this.redis.loadKeys(markName, prefix, `loading ${mark}`, toBytes(records))
+    const load = this.redis.loadKeys(markName, prefix, `loading ${mark}`, formatLoaded(keys))
     return (await this.strictly(load)) === 1
   }
 
@@ -226,8 +240,8 @@ export class RedisClaims {
       const info = await this.strictly(this.redis.info())
       const read = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
       const policy = read('maxmemory_policy')
-      const run = read('run_id')
-      if (run === '') this.lose('it does not say its run_id')
+      const run = readRun(info)
+      if (run === null) this.lose('it does not say its run_id')
       else if (read('maxmemory') !== '0' && policy !== 'noeviction') {
         this.lose(`its maxmemory-policy is ${policy}: it may lose keys, set noeviction`)
       } else if (this.redis.status === 'ready' && this.run !== run) {
@@ -258,31 +272,14 @@ export class RedisClaims {
     }
   }
 
-  private async claimAll(
-    claims: readonly { readonly claim: ScoreClaim; readonly state: 'claimed' | 'stored' }[],
-  ): Promise<ClaimReply[]> {
-    let records = ''
-    for (const { claim, state } of claims) {
-      records += formatName(claim.keyHash) + STATES[state] + formatRest(claim)
-    }
+  private async claimAll(claims: readonly KeyClaim[]): Promise<ClaimReply[]> {
     const { markName, prefix } = this
-    const claiming = this.redis.claimKeysBuffer(markName, prefix, toBytes(records))
-    const [mark, ...found] = await this.strictly(claiming)
-    const heldMark = mark?.toString('latin1') ?? ''
-    return found.map((value) => ({
-      held: value.length === 0 ? null : readHeld(value.toString('latin1')),
-      mark: heldMark,
-    }))
+    const claiming = this.redis.claimKeysBuffer(markName, prefix, formatClaims(claims))
+    return readReplies(await this.strictly(claiming))
   }
 
-  private async changeAll(
-    changes: readonly { readonly claim: ScoreClaim; readonly change: ClaimChange }[],
-  ): Promise<boolean[]> {
-    let records = ''
-    for (const { claim, change } of changes) {
-      records += formatName(claim.keyHash) + shortId(claim.requestId) + formatChange(change)
-    }
-    const replies = await this.strictly(this.redis.changeKeys(this.prefix, toBytes(records)))
+  private async changeAll(changes: readonly KeyChange[]): Promise<boolean[]> {
+    const replies = await this.strictly(this.redis.changeKeys(this.prefix, formatChanges(changes)))
     return replies.map((reply) => reply === 1)
   }
 }
@@ -291,38 +288,4 @@ function withDeadline<T>(call: Promise<T>): Promise<T> {
   const overdue = Promise.withResolvers<never>()
   const timer = setTimeout(() => overdue.reject(new Error('it does not answer')), DEADLINE_MS)
   return Promise.race([call, overdue.promise]).finally(() => clearTimeout(timer))
-}
-
-function toBytes(records: string): Buffer {
-  return Buffer.from(records, 'latin1')
-}
-
-function formatName(keyHash: Uint8Array): string {
-  return Buffer.from(keyHash.buffer, keyHash.byteOffset, BYTES.NAME).toString('latin1')
-}
-
-function formatRest({ bodyTag, requestId }: Omit<ScoreClaim, 'keyHash'>): string {
-  return bodyTag + shortId(requestId)
-}
-
-function formatChange(change: ClaimChange): string {
-  if (change === 'logged') return `L${NO_REST}`
-  if (change === 'free') return `D${NO_REST}`
-  return `C${formatRest(change)}`
-}
-
-function shortId(requestId: string): string {
-  return requestId.slice(ID_PREFIX.length)
-}
-
-function readHeld(value: string): HeldInRedis {
-  const sinceSec = Number(value.slice(1, BYTES.TIME_END))
-  const nowSec = Number(value.slice(VALUE_END))
-  const letter = value.charAt(0)
-  return {
-    state: letter === 'C' ? 'claimed' : letter === 'L' ? 'logged' : 'stored',
-    bodyTag: value.slice(BYTES.TIME_END, TAG_END),
-    requestId: ID_PREFIX + value.slice(TAG_END, VALUE_END),
-    ageMs: (nowSec - sinceSec) * 1_000,
-  }
 }

@@ -7,6 +7,37 @@ export interface ScoreClaim {
   readonly requestId: string
 }
 
+/** A key in Redis that is not free. */
+export interface HeldInRedis {
+  /**
+   * A request has claimed it; or its score is logged, and it is never executed again; or the
+   * database knows who has it.
+   */
+  readonly state: 'claimed' | 'logged' | 'stored'
+  readonly bodyTag: string
+  readonly requestId: string
+  /** Since it was claimed, by the clock of Redis. */
+  readonly ageMs: number
+}
+
+/** The reply of Redis to a claim. */
+export interface ClaimReply {
+  /** Null: the key was free, and belongs to the request now. */
+  readonly held: HeldInRedis | null
+  /** Of the keys that Redis has, see `RedisClaims.beginLoading`; empty if it has lost them. */
+  readonly mark: string
+}
+
+/** The end of a claim: its score is logged, its key is free, or another request has it. */
+export type ClaimChange = 'logged' | 'free' | ScoreClaim
+
+/** A key of the database. */
+export type LoadedKey = Omit<HeldInRedis, 'ageMs'> & {
+  readonly keyHash: Uint8Array
+  /** Seconds since 1970 when it was claimed. */
+  readonly sinceSec: number
+}
+
 /** Writes the tag of a body as text, each of its 8 bytes a character. */
 export function formatTag(bodyTag: Uint8Array): string {
   return Buffer.from(bodyTag.buffer, bodyTag.byteOffset, bodyTag.length).toString('latin1')

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { RedisClaims } from '../../../../src/http/idempotency/score-claims/redis-claims.ts'
 import { newId } from '../../../../src/platform/ids.ts'
+import { RedisRide } from '../../../../src/platform/redis-ride.ts'
 import { RedisServer } from '../../../support/servers/redis-server.ts'
 
 const DAY_SEC = 24 * 60 * 60
@@ -18,6 +19,7 @@ describe.skipIf(inject('redisUrl') === null)('the keys of scores in Redis', () =
     claims = new RedisClaims({
       url: server.url,
       place,
+      ride: new RedisRide(),
       onOpen: opened.resolve,
       onLost: () => undefined,
     })
