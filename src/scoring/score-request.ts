@@ -4,6 +4,7 @@ import type { Applicant } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
 import { JSON_TYPE } from '../http/reply.ts'
 import { compileRoute } from '../http/validators.ts'
+import type { ScoreKey } from '../log/index.ts'
 import type { RequestSpan } from '../platform/tracing/request-span.ts'
 import { type ReasonsWanted, reasonsWanted } from './reason-texts.ts'
 import type { SingleRequest } from './requests.ts'
@@ -28,6 +29,8 @@ interface ScoreCall {
   readonly body: ScoreBody
   readonly routingKey: string | undefined
   readonly reference: string | null
+  /** See `SingleRequest.key`. */
+  readonly key?: ScoreKey | null
   readonly receivedAtMs: number
   readonly reasons: ReasonsWanted | null
   /** Null if the request does not become a span. */
@@ -35,7 +38,8 @@ interface ScoreCall {
 }
 
 export function readScoreRequest(call: ScoreCall): SingleRequest {
-  const { requestId, slug, body, routingKey, reference, receivedAtMs, reasons, span } = call
+  const { requestId, slug, body, routingKey, reference, key = null } = call
+  const { receivedAtMs, reasons, span } = call
   return {
     requestId,
     deploymentId: slug,
@@ -45,6 +49,7 @@ export function readScoreRequest(call: ScoreCall): SingleRequest {
     form: 'deployment',
     routingKey,
     reference,
+    key,
     receivedAtMs,
     reasons,
     span,

@@ -144,12 +144,21 @@ export class IdempotencyService {
 
   /**
    * Begins to claim the key of a score before it is sure that the request will be executed. It has
-   * to be followed by `begin`, with its result, or by `dropEarly`.
+   * to be followed by `takeEarly`, by `begin`, with its result, or by `dropEarly`.
    *
    * @returns null if the key can't be claimed in Redis any more
    */
   beginEarly({ bodyDigest, ...scope }: KeyedRequest, score: ClaimingScore): EarlyClaim | null {
     return this.scores.beginEarly(this.makeHashes(scope, bodyDigest), score)
+  }
+
+  /**
+   * Takes a key that was claimed early.
+   *
+   * @returns null if `begin` has to find out what becomes of the request
+   */
+  takeEarly(early: EarlyClaim, teamId: string): ClaimedScore | null {
+    return this.scores.takeEarly(early, teamId)
   }
 
   dropEarly(early: EarlyClaim): Promise<void> {

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type KeyCaller, PROOF_LIFE_MS, SCORING_KEY } from '../../http/access/caller.ts'
 import type { EarlyClaim } from '../../http/idempotency/score-claims/early-claim.ts'
+import type { ScoreKey } from '../../log/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { parseApplicants } from '../../platform/json.ts'
 import type { RequestSpan } from '../../platform/tracing/request-span.ts'
@@ -41,7 +42,11 @@ export function isUsualCaller(found: KeyCaller | null): found is KeyCaller {
   return found?.admitsAddress === null && found.scopes.includes(SCORING_KEY.scope)
 }
 
-export function readRequest(scoring: Scoring, body: ScoreBody): SingleRequest {
+export function readRequest(
+  scoring: Scoring,
+  body: ScoreBody,
+  key: ScoreKey | null,
+): SingleRequest {
   const { requestId, receivedAtMs, exchange, span } = scoring
   const { slug, reasons, routingKey, reference } = exchange.head
   return readScoreRequest({
@@ -50,6 +55,7 @@ export function readRequest(scoring: Scoring, body: ScoreBody): SingleRequest {
     body,
     routingKey,
     reference,
+    key,
     receivedAtMs,
     reasons,
     span,

@@ -188,9 +188,9 @@ export class FastPath {
     const read = () => (bytes.length === bodyBytes ? readScoreBody(bytes) : null)
     const body = scoring.early?.body ?? read()
     if (body === null) this.fallBack(scoring, { caller, quotaDecision, body: bytes })
-    else if (key !== null) void this.keyed.score(scoring, quotaDecision, { key, bytes, body })
+    else if (key !== null) this.keyed.score(scoring, quotaDecision, { key, bytes, body })
     else {
-      this.score(scoring, readRequest(scoring, body), (outcome) => {
+      this.score(scoring, readRequest(scoring, body, null), (outcome) => {
         if (outcome instanceof Error) {
           this.fallBack(scoring, { caller, quotaDecision, failure: outcome })
         } else this.answer(scoring, quotaDecision, outcome)

@@ -1,4 +1,4 @@
-import type { Begun } from '../../http/idempotency/begun.ts'
+import type { Begun, ClaimedScore } from '../../http/idempotency/begun.ts'
 import { computeDigest } from '../../http/idempotency/sealer.ts'
 import type { IdempotencyService } from '../../http/idempotency/service.ts'
 import type { LoadShedder } from '../../http/overload/load-shedder.ts'
@@ -17,6 +17,7 @@ export type KeyedIdempotency = Pick<
   | 'canBeginEarly'
   | 'begin'
   | 'beginEarly'
+  | 'takeEarly'
   | 'dropEarly'
   | 'keep'
   | 'release'
@@ -77,13 +78,53 @@ export class KeyedPath {
 
   /**
    * Scores a request once its key is claimed, and keeps the answer before it is sent. Fastify sends
-   * the first answer again, and refuses. Never rejects.
+   * the first answer again, and refuses.
    */
-  async score(scoring: Scoring, quotaDecision: QuotaDecision, body: KeyedBody): Promise<void> {
+  score(scoring: Scoring, quotaDecision: QuotaDecision, body: KeyedBody): void {
+    const { early, caller } = scoring
+    const { idempotency, shedder, clock } = this.options
+    const isTaken =
+      early !== null && shedder.loop.hasTimeForScore(caller.teamId) && isProven(scoring, clock)
+    const claim = isTaken ? idempotency.takeEarly(early.claim, caller.teamId) : null
+    if (claim === null) void this.scoreLater(scoring, quotaDecision, body)
+    else this.scoreNow(scoring, quotaDecision, { body: body.body, claim })
+  }
+
+  /** Scores a request whose key is claimed. Nearly all go this way, which awaits nothing. */
+  private scoreNow(
+    scoring: Scoring,
+    quotaDecision: QuotaDecision,
+    { body, claim }: { readonly body: ScoreBody; readonly claim: ClaimedScore },
+  ): void {
+    const { caller } = scoring
+    const { idempotency, answer, fallBack } = this.options
+    const onOutcome = (outcome: string | Error) => {
+      if (outcome instanceof Error) {
+        const known = { caller, quotaDecision, failure: outcome }
+        void idempotency.releaseScore(claim).then(() => fallBack(scoring, known))
+      } else {
+        idempotency.keepScore(claim, caller.teamId, (isKept) =>
+          answer(scoring, quotaDecision, outcome, !isKept),
+        )
+      }
+    }
+    try {
+      this.options.scoring.score(caller, readRequest(scoring, body, claim.logged), onOutcome)
+    } catch (error) {
+      onOutcome(error as Error)
+    }
+  }
+
+  /** The same, for a request that has to wait. Never rejects. */
+  private async scoreLater(
+    scoring: Scoring,
+    quotaDecision: QuotaDecision,
+    body: KeyedBody,
+  ): Promise<void> {
     const { caller } = scoring
     const { fallBack } = this.options
     const known = { caller, quotaDecision }
-    const request = readRequest(scoring, body.body)
+    const request = readRequest(scoring, body.body, null)
     let claim: Claim | null = null
     try {
       const begun = await this.begin(scoring, request, body)

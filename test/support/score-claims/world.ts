@@ -291,7 +291,11 @@ export class World {
         await service.dropEarly(early)
         return 'failed'
       }
-      const begun = await service.begin({ ...asked, early })
+      const taken = early === null ? null : service.takeEarly(early, caller.teamId)
+      const begun =
+        taken === null
+          ? await service.begin({ ...asked, early })
+          : ({ kind: 'claimed-score', claim: taken } as const)
       if (begun.kind === 'answered') {
         if (isDead()) return 'killed'
         history.replays.push(begun.answer.requestId)

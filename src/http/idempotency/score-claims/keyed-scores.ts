@@ -61,6 +61,14 @@ export class KeyedScores {
     return early
   }
 
+  /** @returns null if `begin` has to find out what becomes of the request */
+  takeEarly({ found, hashes }: EarlyClaim, teamId: string): ClaimedScore | null {
+    const { room, counts } = this.options
+    if (found?.kind !== 'claimed' || !room.hasRoomForScore(teamId)) return null
+    counts.claimed++
+    return makeClaimed(found, hashes.own)
+  }
+
   async dropEarly(early: EarlyClaim): Promise<void> {
     const end = await early.wait()
     if (end?.kind === 'claimed') await this.options.claims.release(end.claim)
