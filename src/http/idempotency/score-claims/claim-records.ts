@@ -65,12 +65,25 @@ export function formatLoaded(keys: readonly LoadedKey[]): Buffer {
   return toBytes(records)
 }
 
-export function readReplies([mark, ...found]: readonly Buffer[]): ClaimReply[] {
-  const heldMark = mark?.toString('latin1') ?? ''
-  return found.map((value) => ({
-    held: value.length === 0 ? null : readHeld(value.toString('latin1')),
-    mark: heldMark,
-  }))
+/**
+ * Reads the answer to claims.
+ *
+ * @param answer the mark, and then number and value of each key that others have
+ */
+export function readReplies(
+  [mark, ...held]: readonly (Buffer | number)[],
+  claims: number,
+): ClaimReply[] {
+  const markText = (mark as Buffer | undefined)?.toString('latin1') ?? ''
+  const replies = new Array<ClaimReply>(claims).fill({ held: null, mark: markText })
+  for (let at = 0; at < held.length; at += 2) {
+    const value = held[at + 1] as Buffer
+    replies[(held[at] as number) - 1] = {
+      held: readHeld(value.toString('latin1')),
+      mark: markText,
+    }
+  }
+  return replies
 }
 
 function formatName(keyHash: Uint8Array): string {

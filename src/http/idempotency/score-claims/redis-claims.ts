@@ -30,7 +30,7 @@ interface RedisClaimsOptions {
 }
 
 interface ClaimingRedis extends Redis {
-  claimKeysBuffer(mark: string, prefix: string, records: Buffer): Promise<Buffer[]>
+  claimKeysBuffer(mark: string, prefix: string, records: Buffer): Promise<(Buffer | number)[]>
   changeKeys(prefix: string, records: Buffer): Promise<number[]>
   loadKeys(mark: string, prefix: string, loading: string, records: Buffer): Promise<number>
 }
@@ -159,7 +159,7 @@ export class RedisClaims implements Rider {
     const { markName, prefix } = this
     const records = formatClaims(early)
     riding.claimKeysBuffer(markName, prefix, records).then(
-      (reply) => end(readReplies(reply)),
+      (answer) => end(readReplies(answer, early.length)),
       () => end([]),
     )
   }
@@ -275,12 +275,12 @@ export class RedisClaims implements Rider {
   private async claimAll(claims: readonly KeyClaim[]): Promise<ClaimReply[]> {
     const { markName, prefix } = this
     const claiming = this.redis.claimKeysBuffer(markName, prefix, formatClaims(claims))
-    return readReplies(await this.strictly(claiming))
+    return readReplies(await this.strictly(claiming), claims.length)
   }
 
   private async changeAll(changes: readonly KeyChange[]): Promise<boolean[]> {
-    const replies = await this.strictly(this.redis.changeKeys(this.prefix, formatChanges(changes)))
-    return replies.map((reply) => reply === 1)
+    const lost = await this.strictly(this.redis.changeKeys(this.prefix, formatChanges(changes)))
+    return changes.map((_change, at) => !lost.includes(at + 1))
   }
 }
 
