@@ -4,8 +4,8 @@ import { DatabaseStore } from '../../../platform/db/store.ts'
 import { timeOfId } from '../../../platform/ids.ts'
 import { KEPT_MS } from '../store.ts'
 import type { LoggedKeys } from './logged-keys.ts'
-import type { LoadedKey, RedisClaims } from './redis-claims.ts'
-import { formatTag } from './score-claim.ts'
+import type { RedisClaims } from './redis-claims.ts'
+import { formatTag, type LoadedKey } from './score-claim.ts'
 
 /** Keys of a statement, and of a call to Redis: both do nothing else meanwhile, nor this process. */
 const PAGE_ROWS = 250
