@@ -24,6 +24,7 @@ import {
   openReading,
   openScoreLog,
   ScoreKeyStore,
+  WaitingScores,
 } from './log/wiring.ts'
 import { openOutcomes } from './outcomes/open.ts'
 import { InvalidatedCaches, type InvalidationFeed } from './platform/caches/invalidation.ts'
@@ -165,7 +166,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
       redisUrl: redis?.cluster === null ? redis.url : null,
       isOnlyProcess: config.databaseUrl === null,
       ride,
-      undrainedMs: () => openedLog.spool.stats.oldestAgeMs,
+      waiting: new WaitingScores(openedLog.spool),
     },
   )
   endLease = () => idempotency.endLease()

@@ -6,12 +6,11 @@ import type { RedisRide } from '../../platform/redis-ride.ts'
 import { maintainKeys } from './maintenance.ts'
 import { AgreementStore } from './score-claims/agreement-store.ts'
 import { ClaimsMode } from './score-claims/claims-mode.ts'
-import { loadKeys, readKeys, StoredKeyStore } from './score-claims/key-loader.ts'
+import { loadKeys, readHashes, readKeys, StoredKeyStore } from './score-claims/key-loader.ts'
 import type { LoggedKeys } from './score-claims/logged-keys.ts'
-import { ONLY_MODE, ProcessClaims } from './score-claims/process-claims.ts'
+import { ONLY_MODE, ProcessClaims, type WaitingScores } from './score-claims/process-claims.ts'
 import { RedisClaims } from './score-claims/redis-claims.ts'
-import type { LoadedKey } from './score-claims/score-claim.ts'
-import { ScoreClaims } from './score-claims/score-claims.ts'
+import { ONLY_SURE_MS, ScoreClaims } from './score-claims/score-claims.ts'
 import { IdempotencyService } from './service.ts'
 import { IdempotencyStore, STORE_DEADLINE_MS } from './store.ts'
 import { TeamRoom } from './team-room.ts'
@@ -30,8 +29,7 @@ interface IdempotencyOptions {
   /** Carries claims to it. */
   readonly ride: RedisRide
   readonly loggedKeys: LoggedKeys
-  /** Age of the oldest score that is not in the database; null: all are. */
-  readonly undrainedMs: () => number | null
+  readonly waiting: WaitingScores
 }
 
 export interface OpenIdempotency {
@@ -92,76 +90,75 @@ export async function openIdempotency(
   }
 }
 
-/** A replica of which others have one secret alone claims keys in the database. */
+/**
+ * Claims the keys of scores: in this process, if it is the only one of its database; in Redis; or in
+ * the database, also while there are two secrets, of which other replicas may have one alone.
+ */
 async function openScoreClaims(deps: ClaimDeps, options: IdempotencyOptions) {
   const throttle = new LogThrottle(deps.clock)
   const logFailure = (text: string) => (error: unknown) => {
     const count = throttle.hit(text)
     if (count > 0) deps.log.warn({ count, err: errorFacts(error) }, text)
   }
-  const { redisUrl, ride, formerSecret, isOnlyProcess, loggedKeys, undrainedMs } = options
-  const { database, clock } = deps
-  const stored = new StoredKeyStore(database.db)
-  const shared = {
-    readKeys: () => readKeys({ stored, logged: loggedKeys }),
-    areDrainedSince: (sinceMs: number) => {
-      const ageMs = undrainedMs()
-      return ageMs === null || ageMs < clock.monotonicMs() - sinceMs
-    },
-    logged: guardStore(loggedKeys, { deadlineMs: STORE_DEADLINE_MS, renew: () => {} }),
-    logFailure,
-  }
+  const { redisUrl, ride, formerSecret, isOnlyProcess, loggedKeys, waiting } = options
+  const agreements = guardStore(new AgreementStore(deps.database.db), {
+    deadlineMs: STORE_DEADLINE_MS,
+    renew: () => {},
+  })
+  const parts = { loggedKeys, waiting, agreements, logFailure }
   if (isOnlyProcess && redisUrl === null && formerSecret === null) {
-    return openProcessClaims(deps, shared)
+    return openProcessClaims(deps, parts)
   }
   const redis = redisUrl === null || formerSecret !== null ? null : { url: redisUrl, ride }
-  return openSharedClaims(deps, { ...shared, redis })
+  return openSharedClaims(deps, parts, redis)
 }
 
 type ClaimDeps = Pick<Deps, 'database' | 'clock' | 'log'>
 
-interface ClaimParts {
-  readonly readKeys: () => AsyncGenerator<readonly LoadedKey[]>
-  /** Tells whether the scores that were logged before are in the database. */
-  readonly areDrainedSince: (sinceMs: number) => boolean
-  readonly logged: LoggedKeys
+interface ClaimParts extends Pick<IdempotencyOptions, 'loggedKeys' | 'waiting'> {
+  readonly agreements: AgreementStore
   readonly logFailure: (text: string) => (error: unknown) => void
 }
 
-/** Claims of the only process of a database: it needs no agreement. */
-function openProcessClaims(
-  { clock }: ClaimDeps,
-  { readKeys, areDrainedSince, logged, logFailure }: ClaimParts,
+/** It agrees with nobody, but notes in the database that it has keys, for processes after it. */
+async function openProcessClaims(
+  { database, clock }: ClaimDeps,
+  { loggedKeys, waiting, agreements, logFailure }: ClaimParts,
 ) {
+  await agreements.claimAlone()
+  const stored = new StoredKeyStore(database.db)
   const keys = new ProcessClaims({
     clock,
-    areDrainedSince,
-    readKeys,
+    waiting,
+    readStored: () => readHashes({ stored, logged: loggedKeys }),
     onFailed: logFailure('the Idempotency-Keys of scores could not be read'),
   })
   const claims = new ScoreClaims({
     mode: ONLY_MODE,
     redis: keys,
-    logged,
+    logged: guardLogged(loggedKeys),
     clock,
+    sureMs: ONLY_SURE_MS,
     onFailure: logFailure('the Idempotency-Key of a score could not be claimed'),
   })
   return { claims, endLease: () => Promise.resolve(), close: () => keys.close() }
 }
 
+function guardLogged(loggedKeys: LoggedKeys): LoggedKeys {
+  return guardStore(loggedKeys, { deadlineMs: STORE_DEADLINE_MS, renew: () => {} })
+}
+
 async function openSharedClaims(
   { database, clock, log }: ClaimDeps,
-  parts: ClaimParts & { readonly redis: { url: string; ride: RedisRide } | null },
+  { loggedKeys, waiting, agreements, logFailure }: ClaimParts,
+  server: { readonly url: string; readonly ride: RedisRide } | null,
 ) {
-  const { readKeys, areDrainedSince, logged, logFailure } = parts
-  const hasRedis = parts.redis !== null
-  const agreements = guardStore(new AgreementStore(database.db), {
-    deadlineMs: STORE_DEADLINE_MS,
-    renew: () => {},
-  })
+  const stored = new StoredKeyStore(database.db)
+  const hasRedis = server !== null
+  let leftAt: { readonly sinceMs: number; readonly mark: unknown } | null = null
   const redis: RedisClaims | null = hasRedis
     ? new RedisClaims({
-        ...parts.redis,
+        ...server,
         place: await agreements.readPlace(),
         onOpen: (run) => mode.connect(run),
         onLost: (reason) => mode.disconnect(reason),
@@ -171,9 +168,14 @@ async function openSharedClaims(
     store: agreements,
     clock,
     hasRedis,
-    isDrainedSince: (sinceMs) => claims.open === 0 && areDrainedSince(sinceMs),
+    isDrainedSince: (sinceMs) => {
+      if (claims.open > 0) return false
+      if (leftAt?.sinceMs !== sinceMs) leftAt = { sinceMs, mark: waiting.mark() }
+      return waiting.isDrainedTo(leftAt.mark)
+    },
     look: async () => redis?.look(),
-    load: async (mark) => redis !== null && loadKeys(redis, readKeys(), mark),
+    load: async (mark) =>
+      redis !== null && loadKeys(redis, readKeys({ stored, logged: loggedKeys }), mark),
     onFailed: logFailure('the agreement on the Idempotency-Keys of scores could not be renewed'),
     onMode: (to, reason) => {
       if (to === 'fast') log.info('the Idempotency-Keys of scores are claimed in Redis')
@@ -190,7 +192,7 @@ async function openSharedClaims(
   const claims = new ScoreClaims({
     mode,
     redis,
-    logged,
+    logged: guardLogged(loggedKeys),
     clock,
     onFailure: logFailure('the Idempotency-Key of a score could not be claimed in Redis'),
   })

@@ -216,7 +216,7 @@ function readRequestId(payload: Buffer): string | null {
 }
 
 /** Whole frames of a range, part by part; a part is as large as its largest frame at least. */
-async function* listParts({ path, offset, readableBytes }: SegmentRange) {
+export async function* listParts({ path, offset, readableBytes }: SegmentRange) {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     // The drain has removed it: the database has its records.
     if (error.code === 'ENOENT') return null

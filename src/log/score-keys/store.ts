@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { ForeignRowError } from '../../platform/db/asked-rows.ts'
 import { CallGroups } from '../../platform/db/call-groups.ts'
 import { queryRows } from '../../platform/db/client.ts'
@@ -15,6 +15,13 @@ import {
   splitHash,
 } from './key-rows.ts'
 
+/** Pages of the database of one slot, without the last. */
+interface TablePart {
+  readonly slot: number
+  readonly first: number
+  readonly end: number
+}
+
 type FoundScoreKey = Pick<KeyOfRequest, 'bodyHash' | 'requestId'>
 
 /** Longest wait of a caller. */
@@ -23,6 +30,8 @@ const DEADLINE_MS = 5_000
 const GROUP_MAX = 128
 /** Pages of the database that a statement reads: some 240 rows, which take some milliseconds. */
 const PAGES_READ = 2
+/** The same where only hashes are read. */
+const HASH_PAGES_READ = 32
 
 /**
  * The keys of drained single scores, for a day. The drain writes them in the transaction of their
@@ -46,6 +55,28 @@ export class ScoreKeyStore extends DatabaseStore {
    * its own: no snapshot stays open, and a caller may take its time.
    */
   async *pages(): AsyncGenerator<readonly KeyOfRequest[]> {
+    for await (const part of this.listParts(PAGES_READ)) {
+      const rows = await queryRows<KeyRow>(
+        this.db,
+        sql`select ${KEY_COLUMNS} from ${rowsIn(part)} and ${IS_KEPT}`,
+      )
+      if (rows.length > 0) yield rows.map(readKeyRow)
+    }
+  }
+
+  /** The first 8 bytes of the hashes of the same keys, one after the other. */
+  async *hashPages(): AsyncGenerator<Uint8Array> {
+    for await (const part of this.listParts(HASH_PAGES_READ)) {
+      const [row] = await queryRows<{ words: Uint8Array | null }>(
+        this.db,
+        sql`select string_agg(int8send(key_high), ''::bytea) as words
+          from ${rowsIn(part)} and ${IS_KEPT}`,
+      )
+      if (row?.words) yield row.words
+    }
+  }
+
+  private async *listParts(pagesEach: number): AsyncGenerator<TablePart> {
     const sizes = await queryRows<{ slot: number; pages: number }>(
       this.db,
       sql`select slot, (pg_relation_size(('score_keys_' || slot)::regclass)
@@ -53,9 +84,8 @@ export class ScoreKeyStore extends DatabaseStore {
         from generate_series(0, ${sql.raw(`${SLOTS - 1}`)}) as slot`,
     )
     for (const { slot, pages } of sizes) {
-      for (let first = 0; first < pages; first += PAGES_READ) {
-        const rows = await this.readRows(slot, first, Math.min(first + PAGES_READ, pages))
-        if (rows.length > 0) yield rows.map(readKeyRow)
+      for (let first = 0; first < pages; first += pagesEach) {
+        yield { slot, first, end: Math.min(first + pagesEach, pages) }
       }
     }
   }
@@ -93,12 +123,9 @@ export class ScoreKeyStore extends DatabaseStore {
       return { bodyHash, requestId }
     })
   }
+}
 
-  private readRows(slot: number, first: number, end: number): Promise<KeyRow[]> {
-    return queryRows<KeyRow>(
-      this.db,
-      sql`select ${KEY_COLUMNS} from ${sql.identifier(`score_keys_${slot}`)}
-        where ctid >= ${`(${first},0)`}::tid and ctid < ${`(${end},0)`}::tid and ${IS_KEPT}`,
-    )
-  }
+function rowsIn({ slot, first, end }: TablePart): SQL {
+  return sql`${sql.identifier(`score_keys_${slot}`)}
+    where ctid >= ${`(${first},0)`}::tid and ctid < ${`(${end},0)`}::tid`
 }

@@ -65,6 +65,14 @@ export class AgreementStore extends DatabaseStore {
     })
   }
 
+  /** Notes that the only process of the database claims keys by itself: no other has them. */
+  async claimAlone(): Promise<void> {
+    await this.db.execute(
+      sql`update score_claims set mode = 'fast', mark = '', redis_run = '', loader = '',
+        fast_at = clock_timestamp()`,
+    )
+  }
+
   /** Ends the leases of a process, and forgets those of processes that have died. */
   async end(processId: string): Promise<void> {
     await this.db.execute(

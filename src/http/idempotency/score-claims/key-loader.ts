@@ -6,6 +6,7 @@ import { KEPT_MS } from '../store.ts'
 import type { LoggedKeys } from './logged-keys.ts'
 import type { RedisClaims } from './redis-claims.ts'
 import { formatTag, type LoadedKey } from './score-claim.ts'
+import { SEEN_BYTES } from './seen-keys.ts'
 
 /** Keys of a statement, and of a call to Redis: both do nothing else meanwhile, nor this process. */
 const PAGE_ROWS = 250
@@ -35,17 +36,16 @@ interface ReadOptions {
   readonly logged: Pick<LoggedKeys, 'pages'>
 }
 
+interface ReadHashesOptions extends Pick<ReadOptions, 'stored'> {
+  readonly logged: Pick<LoggedKeys, 'hashPages'>
+}
+
 /** Reads all keys of the last day that the database has, page by page, and further ones. */
 export async function* readKeys({
   stored,
   logged,
 }: ReadOptions): AsyncGenerator<readonly LoadedKey[]> {
-  let after: Uint8Array = NO_HASH
-  for (;;) {
-    const rows = await stored.readPage(after)
-    const last = rows.at(-1)
-    if (last === undefined) break
-    after = last.key_hash
+  for await (const rows of readStoredRows(stored)) {
     yield rows.map(({ key_hash: keyHash, since_sec: sinceSec }) => ({
       keyHash,
       state: 'stored' as const,
@@ -62,6 +62,28 @@ export async function* readKeys({
       bodyTag: formatTag(bodyHash),
       requestId,
     }))
+  }
+}
+
+/** Reads the first 8 bytes of the hashes of the same keys, one after the other, page by page. */
+export async function* readHashes({
+  stored,
+  logged,
+}: ReadHashesOptions): AsyncGenerator<Uint8Array> {
+  for await (const rows of readStoredRows(stored)) {
+    yield Buffer.concat(rows.map(({ key_hash: keyHash }) => keyHash.subarray(0, SEEN_BYTES)))
+  }
+  yield* logged.hashPages()
+}
+
+async function* readStoredRows(stored: Pick<StoredKeyStore, 'readPage'>) {
+  let after: Uint8Array = NO_HASH
+  for (;;) {
+    const rows = await stored.readPage(after)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    after = last.key_hash
+    yield rows
   }
 }
 

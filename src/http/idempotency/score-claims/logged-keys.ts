@@ -12,4 +12,6 @@ export interface LoggedKeys {
   find(keyHash: Uint8Array): Promise<Omit<LoggedKey, 'keyHash'> | null>
   /** All that were committed before the call, some of them twice. */
   pages(): AsyncIterable<readonly LoggedKey[]>
+  /** The first 8 bytes of the hashes of the same, one after the other. */
+  hashPages(): AsyncIterable<Uint8Array>
 }

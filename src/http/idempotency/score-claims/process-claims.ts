@@ -4,14 +4,23 @@ import { KEPT_MS } from '../store.ts'
 import type { Right } from './claims-mode.ts'
 import type { OnClaimReply } from './redis-claims.ts'
 import type { ClaimChange, ClaimReply, HeldInRedis, ScoreClaim } from './score-claim.ts'
-import { SeenKeys } from './seen-keys.ts'
+import { SEEN_BYTES, SeenKeys } from './seen-keys.ts'
+
+/** Scores that wait for the database. */
+export interface WaitingScores<Mark = unknown> {
+  /** Names all that wait now. */
+  mark(): Mark
+  /** Tells whether the database has what waited then. */
+  isDrainedTo(mark: Mark): boolean
+  /** Reads the hashes of the keys of those that wait at the call. */
+  readKeys(): AsyncIterable<Uint8Array>
+}
 
 interface ProcessClaimsOptions {
   readonly clock: Clock
-  /** Tells whether the scores that were logged before are in the database. */
-  readonly areDrainedSince: (sinceMs: number) => boolean
-  /** Gives the keys of the last day that the database has, and further ones. */
-  readonly readKeys: () => AsyncIterable<readonly Pick<ScoreClaim, 'keyHash'>[]>
+  readonly waiting: WaitingScores
+  /** Reads the keys of the last day that the database has: `SEEN_BYTES` of each hash, in pages. */
+  readonly readStored: () => AsyncIterable<Uint8Array>
   readonly onFailed: (error: unknown) => void
 }
 
@@ -24,8 +33,8 @@ interface Entry {
 
 const ROUND_MS = 1_000
 const LOOK_MS = 20
-/** Longest time that requests wait for scores which the process before has left to be drained. */
-const LEFTOVERS_MS = 3_000
+/** Longest time that a request waits for a score which the process before has left. */
+const WAIT_MS = 3_000
 /** Of the keys that this process has: it loses none before it ends. */
 const MARK = ''
 const RIGHT: Right = { mode: 'fast', mark: MARK }
@@ -48,8 +57,9 @@ const STORED: ClaimReply = {
  * The keys of scores in the memory of this process, which is the only one of its database.
  *
  * A key is *claimed* while its score is executed; *logged* until the database has it; then *seen*,
- * like those that the database had at the start: of a seen key only the database can say what
- * became of it. Until the seen keys are read, it has to say that of each key.
+ * like those that the database had at the start: only the database can say what became of a seen
+ * key. Until the seen keys are read, it has to say that of each key. A key is *left* if the process
+ * before has logged its score and the database does not have it yet: its request has to come again.
  */
 export class ProcessClaims {
   private readonly options: ProcessClaimsOptions
@@ -57,47 +67,35 @@ export class ProcessClaims {
   /** Logged since the last turn, and before it. */
   private logged = new Map<string, Entry>()
   private loggedBefore = new Map<string, Entry>()
-  private turnedAtMs: number
+  private turnMark: unknown
   private readonly seen: SeenKeys
-  private hasRead = false
+  private hasReadStored = false
+  /** Null once the database has them. */
+  private left: SeenKeys | null
+  private hasReadLeft = false
   private readonly rounds: Periodic
-  /** Resolves once scores of the process before are in the database; null then. */
-  private leftovers: Promise<void> | null
 
   constructor(options: ProcessClaimsOptions) {
     this.options = options
-    const { clock, onFailed } = options
-    this.turnedAtMs = clock.monotonicMs()
-    this.seen = new SeenKeys(this.turnedAtMs)
-    this.leftovers = this.awaitLeftovers().then(() => {
-      this.leftovers = null
-    })
+    const { clock, waiting, onFailed } = options
+    this.turnMark = waiting.mark()
+    this.seen = new SeenKeys(clock.monotonicMs())
+    this.left = waiting.isDrainedTo(this.turnMark) ? null : new SeenKeys(clock.monotonicMs())
     this.rounds = new Periodic({ round: () => this.round(), everyMs: ROUND_MS, onFailed }).start(0)
+    if (this.left !== null) void this.followLeft(this.turnMark, this.left)
   }
 
   /** Claims a key, or tells who has it. */
   async claim(claim: ScoreClaim): Promise<ClaimReply> {
-    await this.leftovers
+    const untilMs = performance.now() + WAIT_MS
+    while (this.mayBeLeft(claim) && performance.now() < untilMs) await pause()
     return this.claimNow(claim)
   }
 
   /** As `claim`. */
   claimEarly(claim: ScoreClaim, onReply: OnClaimReply): void {
-    if (this.leftovers === null) onReply(this.claimNow(claim))
-    else void this.claim(claim).then(onReply)
-  }
-
-  private claimNow(claim: ScoreClaim): ClaimReply {
-    const nowMs = this.options.clock.monotonicMs()
-    const name = nameKey(claim)
-    const held = this.find(name, nowMs)
-    if (held !== null) return held.requestId === claim.requestId ? FREE : { held, mark: MARK }
-    const isNew = this.hasRead && !this.seen.has(claim.keyHash)
-    this.seen.add(claim.keyHash, nowMs)
-    if (!isNew) return STORED
-    const { bodyTag, requestId } = claim
-    this.claimed.set(name, { bodyTag, requestId, sinceMs: nowMs })
-    return FREE
+    if (this.mayBeLeft(claim)) void this.claim(claim).then(onReply)
+    else onReply(this.claimNow(claim))
   }
 
   /** @returns false if the key no longer belongs to its request */
@@ -123,12 +121,32 @@ export class ProcessClaims {
     await this.rounds.close()
   }
 
+  private mayBeLeft({ keyHash }: ScoreClaim): boolean {
+    return this.left !== null && (!this.hasReadLeft || this.left.has(keyHash))
+  }
+
+  private claimNow(claim: ScoreClaim): ClaimReply {
+    const { keyHash, bodyTag, requestId } = claim
+    const nowMs = this.options.clock.monotonicMs()
+    const name = nameKey(claim)
+    const held = this.find(name, nowMs)
+    if (held !== null) return held.requestId === requestId ? FREE : { held, mark: MARK }
+    if (this.mayBeLeft(claim)) {
+      return { held: { state: 'claimed', bodyTag, requestId: '', ageMs: 0 }, mark: MARK }
+    }
+    if (!this.hasReadStored) this.seen.add(keyHash, nowMs)
+    if (!this.hasReadStored || this.seen.has(keyHash)) return STORED
+    this.claimed.set(name, { bodyTag, requestId, sinceMs: nowMs })
+    return FREE
+  }
+
   private log(claim: ScoreClaim): boolean {
     const name = nameKey(claim)
     const held = this.claimed.get(name)
     if (held?.requestId !== claim.requestId) return false
     this.claimed.delete(name)
     this.logged.set(name, held)
+    this.seen.add(claim.keyHash, this.options.clock.monotonicMs())
     return true
   }
 
@@ -143,33 +161,50 @@ export class ProcessClaims {
   }
 
   private async round(): Promise<void> {
-    if (!this.hasRead) {
-      await this.leftovers
-      for await (const page of this.options.readKeys()) {
+    // What is drained meanwhile is in the pages, or was read before.
+    if (!this.hasReadStored && (this.left === null || this.hasReadLeft)) {
+      for await (const page of this.options.readStored()) {
         if (this.rounds.signal.aborted) return
         const nowMs = this.options.clock.monotonicMs()
-        for (const { keyHash } of page) this.seen.add(keyHash, nowMs)
+        for (let at = 0; at < page.length; at += SEEN_BYTES) {
+          this.seen.add(page.subarray(at, at + SEEN_BYTES), nowMs)
+        }
       }
-      this.hasRead = true
+      this.hasReadStored = true
     }
     this.turn()
   }
 
   /** Forgets the keys that were logged before the last turn, once the database has them. */
   private turn(): void {
-    if (!this.options.areDrainedSince(this.turnedAtMs)) return
+    const { waiting } = this.options
+    if (!waiting.isDrainedTo(this.turnMark)) return
     this.loggedBefore = this.logged
     this.logged = new Map()
-    this.turnedAtMs = this.options.clock.monotonicMs()
+    this.turnMark = waiting.mark()
   }
 
-  private async awaitLeftovers(): Promise<void> {
-    const { areDrainedSince, clock } = this.options
-    const startedAtMs = clock.monotonicMs()
-    while (!areDrainedSince(startedAtMs) && clock.monotonicMs() < startedAtMs + LEFTOVERS_MS) {
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  /** Reads the keys of scores that the process before has left, until they are drained. */
+  private async followLeft(mark: unknown, left: SeenKeys): Promise<void> {
+    const { waiting, clock, onFailed } = this.options
+    try {
+      for await (const keyHash of waiting.readKeys()) {
+        const nowMs = clock.monotonicMs()
+        left.add(keyHash, nowMs)
+        this.seen.add(keyHash, nowMs)
+      }
+    } catch (error) {
+      onFailed(error)
     }
+    this.hasReadLeft = true
+    this.rounds.wake()
+    while (!waiting.isDrainedTo(mark) && !this.rounds.signal.aborted) await pause()
+    this.left = null
   }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, LOOK_MS).unref())
 }
 
 function nameKey({ keyHash }: ScoreClaim): string {

@@ -47,6 +47,8 @@ interface ScoreClaimsOptions {
   readonly redis: Pick<RedisClaims, 'claim' | 'claimEarly' | 'change' | 'noteLogged'> | null
   readonly logged: Pick<LoggedKeys, 'find'>
   readonly clock: Pick<Clock, 'monotonicMs'>
+  /** So long after its claim no other process can have taken over a score. */
+  readonly sureMs?: number
   readonly onFailure: (error: unknown) => void
 }
 
@@ -54,6 +56,8 @@ interface ScoreClaimsOptions {
 const CLAIM_MS = 30_000
 /** A process that was stopped for as long as a lease may count as dead when it goes on. */
 const SURE_MS = LEASE_MS - 1_000
+/** The same where there is no other process, and no lease. */
+export const ONLY_SURE_MS = CLAIM_MS - 1_000
 /** Changes of the mode, or of the key's owner, that a request follows. */
 const ATTEMPTS_MAX = 5
 
@@ -102,7 +106,7 @@ export class ScoreClaims {
     { claim, right, isLogged }: Claiming & { readonly right: Right },
     onFound: (found: FoundClaim | null) => void,
   ): void {
-    const { redis, clock } = this.options
+    const { redis, clock, sureMs = SURE_MS } = this.options
     if (redis === null) {
       onFound(null)
       return
@@ -111,7 +115,7 @@ export class ScoreClaims {
     redis.claimEarly(claim, (reply) => {
       if (reply?.held === null && reply.mark === right.mark && this.isInForce(right)) {
         this.open++
-        onFound({ kind: 'claimed', claim, sureUntilMs: beganAtMs + SURE_MS })
+        onFound({ kind: 'claimed', claim, sureUntilMs: beganAtMs + sureMs })
       } else void this.claimInRedis({ claim, right, isLogged, reply }).then(onFound)
     })
   }
@@ -124,7 +128,7 @@ export class ScoreClaims {
    * @returns null if Redis is away or has lost keys, or the mode has changed
    */
   async claimInRedis({ claim, right, isLogged, reply }: Claiming): Promise<FoundClaim | null> {
-    const { redis, mode, clock, onFailure } = this.options
+    const { redis, mode, clock, sureMs = SURE_MS, onFailure } = this.options
     if (redis === null) return null
     let known = reply ?? null
     try {
@@ -146,7 +150,7 @@ export class ScoreClaims {
             return isFree ? null : { kind: 'under-way', bodyTag: claim.bodyTag }
           }
           this.open++
-          const sureUntilMs = right === null ? Number.NEGATIVE_INFINITY : beganAtMs + SURE_MS
+          const sureUntilMs = right === null ? Number.NEGATIVE_INFINITY : beganAtMs + sureMs
           return { kind: 'claimed', claim, sureUntilMs }
         }
         const found = await this.judge(held, claim, isLogged)

@@ -1,16 +1,20 @@
 /** Bits of a layer for each of its keys. With four set, 0.24 percent of other keys look like them. */
 const BITS_PER_KEY = 16
+const BITS_SET = 4
 const FIRST_BITS = 2 ** 20
-/** 32 MiB. Of more keys than fill all layers, 33 million, more and more others look like them. */
-const LAST_BITS = 2 ** 28
+/** 128 MiB. Beyond 130 million keys in all layers, more and more others look like them. */
+const LAST_BITS = 2 ** 30
 const WORD_BITS = 32
-/** A key repeats its answer for a day. */
-const DAY_MS = 25 * 60 * 60 * 1000
+/** A key repeats its answer for a day; the clocks of a process and of the database may differ. */
+const KEPT_MS = 25 * 60 * 60 * 1000
+
+/** Bytes of a key's hash by which it is known. */
+export const SEEN_BYTES = 8
 
 /**
  * The keys that a process may have seen within the last day: a filter of Bloom's, in layers that
- * double, since it can't grow. It knows each key that was added, and takes some others for known:
- * who asks must look again. A key takes two bytes or four.
+ * double, since it can't grow. It knows each key that was added, and takes one or two percent of the
+ * others for known: who asks must look again. A key takes two bytes or four.
  */
 export class SeenKeys {
   private today: Layer[] = []
@@ -23,13 +27,14 @@ export class SeenKeys {
   }
 
   has(keyHash: Uint8Array): boolean {
-    const words = readWords(keyHash)
-    const isIn = (layer: Layer) => layer.has(words)
+    const [first, step] = readWords(keyHash)
+    const isIn = (layer: Layer) => layer.has(first, step)
     return this.today.some(isIn) || this.before.some(isIn)
   }
 
+  /** @param keyHash random bytes, of which the first `SEEN_BYTES` count */
   add(keyHash: Uint8Array, nowMs: number): void {
-    if (nowMs - this.sinceMs >= DAY_MS) {
+    if (nowMs - this.sinceMs >= KEPT_MS) {
       this.before = this.today
       this.today = []
       this.sinceMs = nowMs
@@ -39,16 +44,14 @@ export class SeenKeys {
       last = new Layer(last === undefined ? FIRST_BITS : 2 * last.bits)
       this.today.push(last)
     }
-    last.add(readWords(keyHash))
+    last.add(...readWords(keyHash))
   }
 }
 
-type Words = readonly [number, number, number, number]
-
-/** The hash is random, so its words say which bits are its. */
-function readWords(keyHash: Uint8Array): Words {
+function readWords(keyHash: Uint8Array): [first: number, step: number] {
   const view = new DataView(keyHash.buffer, keyHash.byteOffset)
-  return [view.getUint32(0), view.getUint32(4), view.getUint32(8), view.getUint32(12)]
+  // An even step would miss half of the bits.
+  return [view.getUint32(0), view.getUint32(4) | 1]
 }
 
 class Layer {
@@ -65,19 +68,23 @@ class Layer {
     return this.keys >= this.bits / BITS_PER_KEY
   }
 
-  has(words: Words): boolean {
-    return words.every((word) => {
-      const at = word % this.bits
-      return (((this.words[Math.floor(at / WORD_BITS)] ?? 0) >>> (at % WORD_BITS)) & 1) === 1
-    })
+  has(first: number, step: number): boolean {
+    for (let n = 0; n < BITS_SET; n++) {
+      const at = this.findBit(first, step, n)
+      if ((((this.words[at >>> 5] ?? 0) >>> (at & 31)) & 1) === 0) return false
+    }
+    return true
   }
 
-  add(words: Words): void {
-    for (const word of words) {
-      const at = word % this.bits
-      const index = Math.floor(at / WORD_BITS)
-      this.words[index] = (this.words[index] ?? 0) | (1 << (at % WORD_BITS))
+  add(first: number, step: number): void {
+    for (let n = 0; n < BITS_SET; n++) {
+      const at = this.findBit(first, step, n)
+      this.words[at >>> 5] = (this.words[at >>> 5] ?? 0) | (1 << (at & 31))
     }
     this.keys++
+  }
+
+  private findBit(first: number, step: number, n: number): number {
+    return (first + Math.imul(n, step)) & (this.bits - 1)
   }
 }

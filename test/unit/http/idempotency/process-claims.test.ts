@@ -1,18 +1,24 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ProcessClaims } from '../../../../src/http/idempotency/score-claims/process-claims.ts'
 import type { ScoreClaim } from '../../../../src/http/idempotency/score-claims/score-claim.ts'
+import { SEEN_BYTES } from '../../../../src/http/idempotency/score-claims/seen-keys.ts'
 
 const STORED_KEY = keyHash(200)
 
 let nowMs = 0
-/** Age of the oldest score that is not in the database. */
-let undrainedMs: number | null = null
+/** Number of scores that were logged, and that the database has. */
+let logged = 0
+let drained = 0
+/** Keys of scores that the process before has left. */
+let left: Uint8Array[] = []
 let readings: Promise<void>
 
 beforeEach(() => {
   vi.useFakeTimers()
   nowMs = 1_000_000
-  undrainedMs = null
+  logged = 0
+  drained = 0
+  left = []
   readings = Promise.resolve()
 })
 afterEach(() => {
@@ -31,11 +37,17 @@ function claimOf(n: number, requestId = `req_${n}`): ScoreClaim {
 
 function open(): ProcessClaims {
   return new ProcessClaims({
-    clock: { monotonicMs: () => nowMs, epochMs: () => nowMs },
-    areDrainedSince: (sinceMs) => undrainedMs === null || undrainedMs < nowMs - sinceMs,
-    readKeys: async function* () {
+    clock: { monotonicMs: () => nowMs, epochMs: () => 0 },
+    waiting: {
+      mark: () => logged,
+      isDrainedTo: (mark) => drained >= Number(mark),
+      readKeys: async function* () {
+        yield* left
+      },
+    },
+    readStored: async function* () {
       await readings
-      yield [{ keyHash: STORED_KEY }]
+      yield STORED_KEY.subarray(0, SEEN_BYTES)
     },
     onFailed: () => undefined,
   })
@@ -79,24 +91,35 @@ test('a claim that was taken over is not logged for its first request', async ()
   expect(await stateOf(claims, claimOf(1, 'req_second'))).toBe('free')
 })
 
-test('a key that was given back is left to the database, which nobody else has written', async () => {
+test('a key that was given back is as new', async () => {
   const claims = await openRead()
   await claims.claim(claimOf(1))
   expect(await claims.change(claimOf(1), 'free')).toBe(true)
-  expect(await stateOf(claims, claimOf(1, 'req_other'))).toBe('stored')
+  expect(await stateOf(claims, claimOf(1, 'req_other'))).toBe('free')
 })
 
 test('a logged key is known until the database has it, however long that takes', async () => {
   const claims = await openRead()
   await claims.claim(claimOf(1))
+  logged = 1
   claims.noteLogged(claimOf(1), () => undefined)
   for (let second = 0; second < 60; second++) {
-    undrainedMs = 500 + second * 1_000
-    await pass(1_000)
+    await pass(1_100)
     expect(await stateOf(claims, claimOf(1, 'req_other'))).toBe('logged')
   }
-  undrainedMs = 10
+  drained = 1
   for (let second = 0; second < 3; second++) await pass(1_100)
+  expect(await stateOf(claims, claimOf(1, 'req_other'))).toBe('stored')
+})
+
+test('the database is asked for a key that waits in the memory for a day', async () => {
+  const claims = await openRead()
+  await claims.claim(claimOf(1))
+  logged = 1
+  claims.noteLogged(claimOf(1), () => undefined)
+  nowMs += 24 * 60 * 60 * 1000 - 1
+  expect(await stateOf(claims, claimOf(1, 'req_other'))).toBe('logged')
+  nowMs += 1
   expect(await stateOf(claims, claimOf(1, 'req_other'))).toBe('stored')
 })
 
@@ -114,26 +137,32 @@ test('until the keys of the database are read, it is asked for each key', async 
 })
 
 // The process before was killed with answered scores in its spool.
-test('a key waits for scores that the process before has left, but not for ever', async () => {
-  undrainedMs = 5_000
-  const claims = open()
-  const first = vi.fn()
-  void claims.claim(claimOf(1)).then(first)
-  await pass(1_000)
-  undrainedMs = 6_000
-  expect(first).not.toHaveBeenCalled()
-  undrainedMs = null
-  await pass(100)
-  expect(first).toHaveBeenCalledTimes(1)
-  undrainedMs = 5_000
-  const late = open()
-  const second = vi.fn()
-  void late.claim(claimOf(1)).then(second)
-  for (let at = 0; at < 40; at++) {
-    undrainedMs += 100
-    await pass(100)
+test('a key that was left waits for the database, and then asks to come again', async () => {
+  logged = 1
+  left = [keyHash(1)]
+  const claims = await openRead()
+  expect(await stateOf(claims, claimOf(2))).toBe('free')
+  for (let time = 0; time < 3; time++) {
+    const answer = stateOf(claims, claimOf(1, `req_${time}`))
+    for (let waited = 0; waited < 31; waited++) await pass(100)
+    expect(await answer).toBe('claimed')
   }
-  expect(second).toHaveBeenCalledTimes(1)
+  const answer = stateOf(claims, claimOf(1))
+  await pass(500)
+  drained = 1
+  await pass(50)
+  expect(await answer).toBe('stored')
+})
+
+// Its files may be long.
+test('until the keys that were left are read, each key waits', async () => {
+  logged = 1
+  const claims = open()
+  const early = vi.fn()
+  claims.claimEarly(claimOf(2), early)
+  expect(early).not.toHaveBeenCalled()
+  await pass(50)
+  expect(early).toHaveBeenCalledTimes(1)
 })
 
 test('keys are read again after a failure', async () => {
