@@ -60,7 +60,7 @@ export function capacityCosts(...[capacity]: StoredResult[]): Rows {
     row('processor of PostgreSQL, for the log', 'postgresCpuMs', ' µs'),
     row('processor of Redis', 'redisCpuMs', ' µs'),
     row('commands of Redis', 'redisCommands', ''),
-    row('log on disk with indexes', 'logBytes', ' bytes'),
+    row('log on disk with indexes, but for keys', 'logBytes', ' bytes'),
     row('write-ahead log', 'walBytes', ' bytes'),
     ['scores a second of one worker', ...loads.map((load) => digits(computeRate(load)))],
   ]

@@ -135,7 +135,7 @@ async function openProcessClaims(
   })
   const claims = new ScoreClaims({
     mode: ONLY_MODE,
-    redis: keys,
+    keys,
     logged: guardLogged(loggedKeys),
     clock,
     sureMs: ONLY_SURE_MS,
@@ -191,7 +191,7 @@ async function openSharedClaims(
   })
   const claims = new ScoreClaims({
     mode,
-    redis,
+    keys: redis,
     logged: guardLogged(loggedKeys),
     clock,
     onFailure: logFailure('the Idempotency-Key of a score could not be claimed in Redis'),

@@ -26,6 +26,8 @@ function keyed(ageMs = 0, order: RecordOrder = {}): RecordV4 {
 
 const keyHash = ({ key }: RecordV4) => key?.keyHash ?? Buffer.alloc(0)
 
+const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+
 const foundOf = ({ key, requestId }: RecordV4) => ({ bodyHash: key?.bodyHash, requestId })
 
 async function countRows(db: Database): Promise<number> {
@@ -70,6 +72,19 @@ describe.each(backends)('on $name', (backend) => {
     await log.append(records)
     const asked = await Promise.all(records.map((record) => keys.find(keyHash(record))))
     expect(asked).toEqual(records.map(foundOf))
+  })
+
+  // Pages of the database are read together: each part of a table has to come once.
+  test('the hashes of all keys of a day come as pages, and those of no other', async () => {
+    const { log, keys } = await open()
+    const records = Array.from({ length: 9_000 }, () => keyed())
+    await log.append([...records, keyed(2 * DAY_MS)])
+    const pages: Uint8Array[] = []
+    for await (const page of keys.hashPages()) pages.push(page)
+    const all = Buffer.concat(pages).toString('hex').match(/.{16}/g)?.sort()
+    const expected = records.map((one) => keyHash(one).subarray(0, 8)).map(toHex)
+    expect(all).toEqual(expected.sort())
+    expect(pages.length).toBeGreaterThan(1)
   })
 
   test('of several requests with a key the newest is found', async () => {

@@ -1,7 +1,7 @@
 import type { OnClaimReply } from '../../../src/http/idempotency/score-claims/redis-claims.ts'
 import type {
   ClaimChange,
-  HeldInRedis,
+  HeldClaim,
   LoadedKey,
   ScoreClaim,
 } from '../../../src/http/idempotency/score-claims/score-claim.ts'
@@ -9,7 +9,7 @@ import { randomBase62 } from '../../../src/platform/ids.ts'
 import { hex, type Line } from './fake-database.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-type Held = Omit<HeldInRedis, 'ageMs'> & { readonly sinceMs: number }
+type Held = Omit<HeldClaim, 'ageMs'> & { readonly sinceMs: number }
 
 interface Snapshot {
   readonly mark: string

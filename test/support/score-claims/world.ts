@@ -121,7 +121,7 @@ export class World {
     })
     const claims = new ScoreClaims({
       mode,
-      redis: hasRedis ? client : null,
+      keys: hasRedis ? client : null,
       logged: guarded(logged),
       clock,
       onFailure: () => undefined,

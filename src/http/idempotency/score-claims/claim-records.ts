@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { ClaimChange, ClaimReply, HeldInRedis, LoadedKey, ScoreClaim } from './score-claim.ts'
+import type { ClaimChange, ClaimReply, HeldClaim, LoadedKey, ScoreClaim } from './score-claim.ts'
 
 /** A key that is claimed, or that the database has. */
 export interface KeyClaim {
@@ -104,7 +104,7 @@ function shortId(requestId: string): string {
   return requestId.slice(ID_PREFIX.length)
 }
 
-function readHeld(value: string): HeldInRedis {
+function readHeld(value: string): HeldClaim {
   const sinceSec = Number(value.slice(1, BYTES.TIME_END))
   const nowSec = Number(value.slice(VALUE_END))
   const letter = value.charAt(0)

@@ -84,7 +84,7 @@ export class KeyedScores {
       const right = begunEarly?.right ?? claims.right ?? (await claims.waitForRight())
       if (right === null || right.mode === 'fast') {
         const { isLogged } = score
-        const found = await (begunEarly?.wait() ?? claims.claimInRedis({ claim, right, isLogged }))
+        const found = await (begunEarly?.wait() ?? claims.claimFast({ claim, right, isLogged }))
         begunEarly = null
         if (found === null && right === null) return this.beginUnkept(hashes, score)
         if (found === null) continue

@@ -3,7 +3,7 @@ import { Periodic } from '../../../platform/periodic.ts'
 import { KEPT_MS } from '../store.ts'
 import type { Right } from './claims-mode.ts'
 import type { OnClaimReply } from './redis-claims.ts'
-import type { ClaimChange, ClaimReply, HeldInRedis, ScoreClaim } from './score-claim.ts'
+import type { ClaimChange, ClaimReply, HeldClaim, ScoreClaim } from './score-claim.ts'
 import { SEEN_BYTES, SeenKeys } from './seen-keys.ts'
 
 /** Scores that wait for the database. */
@@ -150,7 +150,7 @@ export class ProcessClaims {
     return true
   }
 
-  private find(name: string, nowMs: number): HeldInRedis | null {
+  private find(name: string, nowMs: number): HeldClaim | null {
     const claimed = this.claimed.get(name)
     const held = claimed ?? this.logged.get(name) ?? this.loggedBefore.get(name)
     if (held === undefined) return null

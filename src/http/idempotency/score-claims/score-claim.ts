@@ -7,8 +7,8 @@ export interface ScoreClaim {
   readonly requestId: string
 }
 
-/** A key in Redis that is not free. */
-export interface HeldInRedis {
+/** A key that is not free. */
+export interface HeldClaim {
   /**
    * A request has claimed it; or its score is logged, and it is never executed again; or the
    * database knows who has it.
@@ -16,14 +16,14 @@ export interface HeldInRedis {
   readonly state: 'claimed' | 'logged' | 'stored'
   readonly bodyTag: string
   readonly requestId: string
-  /** Since it was claimed, by the clock of Redis. */
+  /** Since it was claimed, by the clock of who has the claim. */
   readonly ageMs: number
 }
 
-/** The reply of Redis to a claim. */
+/** The reply to a claim. */
 export interface ClaimReply {
   /** Null: the key was free, and belongs to the request now. */
-  readonly held: HeldInRedis | null
+  readonly held: HeldClaim | null
   /** Of the keys that Redis has, see `RedisClaims.beginLoading`; empty if it has lost them. */
   readonly mark: string
 }
@@ -32,7 +32,7 @@ export interface ClaimReply {
 export type ClaimChange = 'logged' | 'free' | ScoreClaim
 
 /** A key of the database. */
-export type LoadedKey = Omit<HeldInRedis, 'ageMs'> & {
+export type LoadedKey = Omit<HeldClaim, 'ageMs'> & {
   readonly keyHash: Uint8Array
   /** Seconds since 1970 when it was claimed. */
   readonly sinceSec: number

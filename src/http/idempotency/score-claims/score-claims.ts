@@ -4,7 +4,7 @@ import { LEASE_MS } from './agreement-store.ts'
 import type { ClaimsMode, Right } from './claims-mode.ts'
 import type { LoggedKeys } from './logged-keys.ts'
 import type { RedisClaims } from './redis-claims.ts'
-import { type ClaimReply, formatTag, type HeldInRedis, type ScoreClaim } from './score-claim.ts'
+import { type ClaimReply, formatTag, type HeldClaim, type ScoreClaim } from './score-claim.ts'
 
 /** A request for a single score: the log has what its answer is made of. */
 export interface KeyedScore {
@@ -44,7 +44,8 @@ interface ScoreClaimsOptions {
     ClaimsMode,
     'right' | 'waitForRight' | 'confirm' | 'lose' | 'hasFastKeys' | 'isInRedis'
   >
-  readonly redis: Pick<RedisClaims, 'claim' | 'claimEarly' | 'change' | 'noteLogged'> | null
+  /** In Redis, or in this process; null: only the database has keys. */
+  readonly keys: Pick<RedisClaims, 'claim' | 'claimEarly' | 'change' | 'noteLogged'> | null
   readonly logged: Pick<LoggedKeys, 'find'>
   readonly clock: Pick<Clock, 'monotonicMs'>
   /** So long after its claim no other process can have taken over a score. */
@@ -64,13 +65,13 @@ const ATTEMPTS_MAX = 5
 /**
  * Claims the keys of scores where all processes have agreed to claim them, see `decide`.
  *
- * A key in Redis is *claimed* by one request, until its score is logged or refused; *logged* for a
+ * A key is *claimed* there by one request, until its score is logged or refused; *logged* for a
  * day: then it is never executed again; or *stored*: the database has it. A claim of 30 s whose
  * score the log does not have belongs to a process that has died: the next request takes it over.
  */
 export class ScoreClaims {
   private readonly options: ScoreClaimsOptions
-  /** Scores that are executed under a claim in Redis alone. */
+  /** Scores that are executed under a claim in the mode *fast*. */
   open = 0
 
   constructor(options: ScoreClaimsOptions) {
@@ -97,44 +98,44 @@ export class ScoreClaims {
   }
 
   /**
-   * Claims a key in the mode *fast*, as `claimInRedis`, for a request whose quota is asked in the
+   * Claims a key in the mode *fast*, as `claimFast`, for a request whose quota is asked in the
    * same turn of the event loop.
    *
-   * @param onFound is called once, with what `claimInRedis` returns
+   * @param onFound is called once, with what `claimFast` returns
    */
   claimEarly(
     { claim, right, isLogged }: Claiming & { readonly right: Right },
     onFound: (found: FoundClaim | null) => void,
   ): void {
-    const { redis, clock, sureMs = SURE_MS } = this.options
-    if (redis === null) {
+    const { keys, clock, sureMs = SURE_MS } = this.options
+    if (keys === null) {
       onFound(null)
       return
     }
     const beganAtMs = clock.monotonicMs()
-    redis.claimEarly(claim, (reply) => {
+    keys.claimEarly(claim, (reply) => {
       if (reply?.held === null && reply.mark === right.mark && this.isInForce(right)) {
         this.open++
         onFound({ kind: 'claimed', claim, sureUntilMs: beganAtMs + sureMs })
-      } else void this.claimInRedis({ claim, right, isLogged, reply }).then(onFound)
+      } else void this.claimFast({ claim, right, isLogged, reply }).then(onFound)
     })
   }
 
   /**
-   * Claims a key in Redis, and looks after a claim whose process has died. Never rejects.
+   * Claims a key in the mode *fast*, and looks after a claim whose process has died. Never rejects.
    *
    * @param right null: the database does not answer
    * @param reply of a claim that was made just now; null: make it
    * @returns null if Redis is away or has lost keys, or the mode has changed
    */
-  async claimInRedis({ claim, right, isLogged, reply }: Claiming): Promise<FoundClaim | null> {
-    const { redis, mode, clock, sureMs = SURE_MS, onFailure } = this.options
-    if (redis === null) return null
+  async claimFast({ claim, right, isLogged, reply }: Claiming): Promise<FoundClaim | null> {
+    const { keys, mode, clock, sureMs = SURE_MS, onFailure } = this.options
+    if (keys === null) return null
     let known = reply ?? null
     try {
       for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
         const beganAtMs = clock.monotonicMs()
-        const { held, mark } = known ?? (await redis.claim(claim, 'claimed'))
+        const { held, mark } = known ?? (await keys.claim(claim, 'claimed'))
         known = null
         if (right !== null && mark !== right.mark) {
           mode.lose(right)
@@ -143,7 +144,7 @@ export class ScoreClaims {
         if (held === null) {
           if (right !== null && !this.isInForce(right)) {
             // A change that was given up may still come, and must not meet a later claim of this request.
-            const isFree = await redis.change(claim, 'free').then(
+            const isFree = await keys.change(claim, 'free').then(
               () => true,
               () => false,
             )
@@ -169,10 +170,10 @@ export class ScoreClaims {
    * @returns what else Redis has of the key; null if Redis is away, or the mode has changed
    */
   async noteStored(claim: ScoreClaim, right: Right): Promise<FoundClaim | null> {
-    const { redis, mode, onFailure } = this.options
-    if (redis === null) return null
+    const { keys, mode, onFailure } = this.options
+    if (keys === null) return null
     try {
-      const { held, mark } = await redis.claim(claim, 'stored')
+      const { held, mark } = await keys.claim(claim, 'stored')
       // The load has not begun; or Redis was emptied, and others had claimed keys in it alone.
       if (!mark.endsWith(right.mark) && !(await mode.confirm(right))) return null
       if (held === null || held.state === 'stored') return { kind: 'stored' }
@@ -186,7 +187,7 @@ export class ScoreClaims {
     }
   }
 
-  /** Finds a key in the log, whose claim Redis may have lost. */
+  /** Finds a key in the log, whose claim may be lost. */
   async findLogged(keyHash: Uint8Array): Promise<FoundClaim | null> {
     const { mode, logged } = this.options
     if (!mode.hasFastKeys) return null
@@ -204,35 +205,35 @@ export class ScoreClaims {
     onSent: (isSure: boolean) => void,
   ): void {
     this.open--
-    const { redis, clock } = this.options
+    const { keys, clock } = this.options
     const isSure = clock.monotonicMs() < claim.sureUntilMs
-    if (redis === null) onSent(isSure)
-    else redis.noteLogged(claim, () => onSent(isSure))
+    if (keys === null) onSent(isSure)
+    else keys.noteLogged(claim, () => onSent(isSure))
   }
 
   /** Ends a claim without a score. If that fails, it ends by its time. */
   async release(claim: ScoreClaim): Promise<void> {
     this.open--
-    const { redis, onFailure } = this.options
-    await redis?.change(claim, 'free').catch(onFailure)
+    const { keys, onFailure } = this.options
+    await keys?.change(claim, 'free').catch(onFailure)
   }
 
   /** @returns null if the key may be free now, or belongs to another request */
   private async judge(
-    { state, bodyTag, requestId, ageMs }: HeldInRedis,
+    { state, bodyTag, requestId, ageMs }: HeldClaim,
     claim: ScoreClaim,
     isLogged: (requestId: string) => Promise<boolean>,
   ): Promise<FoundClaim | null> {
     if (state === 'stored') return { kind: 'stored' }
     if (state === 'logged') return { kind: 'logged', bodyTag, requestId }
     if (ageMs < CLAIM_MS) return { kind: 'under-way', bodyTag }
-    const { redis } = this.options
+    const { keys } = this.options
     const lapsed = { keyHash: claim.keyHash, bodyTag, requestId }
     if (await isLogged(requestId)) {
-      await redis?.change(lapsed, 'logged')
+      await keys?.change(lapsed, 'logged')
       return { kind: 'logged', bodyTag, requestId }
     }
-    await redis?.change(lapsed, claim)
+    await keys?.change(lapsed, claim)
     return null
   }
 }

@@ -252,7 +252,7 @@ const NO_SCORES = new ScoreClaims({
     hasFastKeys: false,
     isInRedis: false,
   },
-  redis: null,
+  keys: null,
   clock: systemClock,
   logged: { find: () => expect.fail('no score was asked for') },
   onFailure: () => undefined,

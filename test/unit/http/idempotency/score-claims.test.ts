@@ -15,7 +15,7 @@ async function settleAfter(waitMs: number): Promise<boolean> {
       hasFastKeys: true,
       isInRedis: true,
     },
-    redis: {
+    keys: {
       claim: async () => ({ held: null, mark: right.mark }),
       claimEarly: (_claim, onReply) => onReply({ held: null, mark: right.mark }),
       change: async () => true,
@@ -26,7 +26,7 @@ async function settleAfter(waitMs: number): Promise<boolean> {
     onFailure: () => undefined,
   })
   const claim = { keyHash: new Uint8Array(16), bodyTag: 'a tag', requestId: 'req_first' }
-  const found = await claims.claimInRedis({ claim, right, isLogged: async () => false })
+  const found = await claims.claimFast({ claim, right, isLogged: async () => false })
   if (found?.kind !== 'claimed') return expect.fail()
   nowMs += waitMs
   return new Promise((resolve) => claims.settle({ ...claim, ...found }, resolve))
