@@ -167,6 +167,7 @@ export async function createServices(config: Config, options: ServiceOptions): P
       isOnlyProcess: config.databaseUrl === null,
       ride,
       waiting: new WaitingScores(openedLog.spool),
+      ready: openedLog.ready,
     },
   )
   endLease = () => idempotency.endLease()

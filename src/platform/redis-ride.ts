@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 export interface Rider {
   /** Sends them over its connection; the call of the other use follows in the same write. */
   ride(redis: Redis): void
-  /** The call that was expected does not leave. */
+  /** Sends them without the other use, whose call does not leave. */
   stay(): void
 }
 
@@ -12,8 +12,7 @@ export interface Rider {
  * Lets calls to Redis leave with those of another use, in one write: each write wakes Redis, which
  * takes 50 µs, more than all else about a call.
  *
- * The calls of the rider come first. So the deadlines of the other use are theirs, too: what keeps
- * their replies back keeps back its own.
+ * The calls of the rider come first: their replies are there before that of the other use.
  */
 export class RedisRide {
   rider: Rider | null = null
@@ -45,9 +44,12 @@ export class RedisRide {
     this.isExpected = false
     const stream = this.redis?.stream
     stream?.cork()
-    if (this.redis !== null) this.rider?.ride(this.redis)
-    send()
-    stream?.uncork()
+    try {
+      if (this.redis !== null) this.rider?.ride(this.redis)
+    } finally {
+      send()
+      stream?.uncork()
+    }
   }
 
   /** The call that was expected does not leave. */

@@ -30,6 +30,8 @@ interface IdempotencyOptions {
   readonly ride: RedisRide
   readonly loggedKeys: LoggedKeys
   readonly waiting: WaitingScores
+  /** Resolves once the spool knows what the database has of it. */
+  readonly ready: Promise<unknown>
 }
 
 export interface OpenIdempotency {
@@ -100,12 +102,12 @@ async function openScoreClaims(deps: ClaimDeps, options: IdempotencyOptions) {
     const count = throttle.hit(text)
     if (count > 0) deps.log.warn({ count, err: errorFacts(error) }, text)
   }
-  const { redisUrl, ride, formerSecret, isOnlyProcess, loggedKeys, waiting } = options
+  const { redisUrl, ride, formerSecret, isOnlyProcess, loggedKeys, waiting, ready } = options
   const agreements = guardStore(new AgreementStore(deps.database.db), {
     deadlineMs: STORE_DEADLINE_MS,
     renew: () => {},
   })
-  const parts = { loggedKeys, waiting, agreements, logFailure }
+  const parts = { loggedKeys, waiting, ready, agreements, logFailure }
   if (isOnlyProcess && redisUrl === null && formerSecret === null) {
     return openProcessClaims(deps, parts)
   }
@@ -115,7 +117,7 @@ async function openScoreClaims(deps: ClaimDeps, options: IdempotencyOptions) {
 
 type ClaimDeps = Pick<Deps, 'database' | 'clock' | 'log'>
 
-interface ClaimParts extends Pick<IdempotencyOptions, 'loggedKeys' | 'waiting'> {
+interface ClaimParts extends Pick<IdempotencyOptions, 'loggedKeys' | 'waiting' | 'ready'> {
   readonly agreements: AgreementStore
   readonly logFailure: (text: string) => (error: unknown) => void
 }
@@ -123,13 +125,14 @@ interface ClaimParts extends Pick<IdempotencyOptions, 'loggedKeys' | 'waiting'> 
 /** It agrees with nobody, but notes in the database that it has keys, for processes after it. */
 async function openProcessClaims(
   { database, clock }: ClaimDeps,
-  { loggedKeys, waiting, agreements, logFailure }: ClaimParts,
+  { loggedKeys, waiting, ready, agreements, logFailure }: ClaimParts,
 ) {
   await agreements.claimAlone()
   const stored = new StoredKeyStore(database.db)
   const keys = new ProcessClaims({
     clock,
     waiting,
+    ready,
     readStored: () => readHashes({ stored, logged: loggedKeys }),
     onFailed: logFailure('the Idempotency-Keys of scores could not be read'),
   })
@@ -155,6 +158,7 @@ async function openSharedClaims(
 ) {
   const stored = new StoredKeyStore(database.db)
   const hasRedis = server !== null
+  let leftMark: unknown
   let leftAt: { readonly sinceMs: number; readonly mark: unknown } | null = null
   const redis: RedisClaims | null = hasRedis
     ? new RedisClaims({
@@ -172,6 +176,10 @@ async function openSharedClaims(
       if (claims.open > 0) return false
       if (leftAt?.sinceMs !== sinceMs) leftAt = { sinceMs, mark: waiting.mark() }
       return waiting.isDrainedTo(leftAt.mark)
+    },
+    isLeftDrained: () => {
+      leftMark ??= waiting.mark()
+      return waiting.isDrainedTo(leftMark)
     },
     look: async () => redis?.look(),
     load: async (mark) =>

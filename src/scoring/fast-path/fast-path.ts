@@ -129,15 +129,22 @@ export class FastPath {
   private begin(arrived: Scoring): void {
     const { span, caller } = arrived
     span?.beginStep('quota')
-    const early =
-      arrived.exchange.head.idempotencyKey === null ? null : this.keyed.beginEarly(arrived)
-    const scoring = early === null ? arrived : { ...arrived, early }
+    let scoring = arrived
+    let isDecided = false
     this.options.limiter.decide(caller.keyId, this.findQuota(caller), (remaining, retryAfterMs) => {
+      isDecided = true
       span?.endStep('quota')
       const quotaDecision = { remaining, retryAfterMs }
       if (retryAfterMs === 0) this.readBody(scoring, quotaDecision)
-      else this.keyed.giveUp(scoring, () => this.fallBack(scoring, { caller, quotaDecision }))
+      else {
+        this.keyed.giveUp(scoring)
+        this.fallBack(scoring, { caller, quotaDecision })
+      }
     })
+    // While Redis is asked for the quota, it is asked for the key, too.
+    if (isDecided || arrived.exchange.head.idempotencyKey === null) return
+    const early = this.keyed.beginEarly(arrived)
+    if (early !== null) scoring = { ...arrived, early }
   }
 
   private findQuota({ rateLimitPerMinute }: KeyCaller): number {
@@ -151,7 +158,8 @@ export class FastPath {
     const body = exchange.readBody()
     if (body !== null) {
       if (shedder.refusesScore(teamId)) {
-        this.keyed.giveUp(scoring, () => this.refuse(scoring, quotaDecision))
+        this.keyed.giveUp(scoring)
+        this.refuse(scoring, quotaDecision)
       } else this.takeBody(scoring, quotaDecision, body)
       return
     }

@@ -57,13 +57,18 @@ export class KeyedPath {
   }
 
   /** Claims the key of a request while the quota is asked, which admits nearly all. */
-  beginEarly({ exchange, caller, requestId }: Scoring): Scoring['early'] {
-    const { idempotency, remadeAnswers } = this.options
-    const { idempotencyKey: key, url, bodyBytes } = exchange.head
-    const bytes = exchange.peekBody()
-    if (key === null || bytes?.length !== bodyBytes || !idempotency.canBeginEarly) return null
+  beginEarly(scoring: Scoring): Scoring['early'] {
+    const { idempotencyKey: key, bodyBytes } = scoring.exchange.head
+    const bytes = scoring.exchange.peekBody()
+    const { canBeginEarly } = this.options.idempotency
+    if (key === null || bytes?.length !== bodyBytes || !canBeginEarly) return null
     const body = readScoreBody(bytes)
-    if (body === null) return null
+    return body === null ? null : this.claim(scoring, { key, bytes, body })
+  }
+
+  private claim({ exchange, caller, requestId }: Scoring, { key, bytes, body }: KeyedBody) {
+    const { idempotency, remadeAnswers } = this.options
+    const { url } = exchange.head
     const asked = { caller, method: 'POST', url, key, bodyDigest: computeDigest(bytes) }
     const isLogged = (id: string) => remadeAnswers.isLogged(id)
     const claim = idempotency.beginEarly(asked, { requestId, isLogged })
@@ -71,9 +76,8 @@ export class KeyedPath {
   }
 
   /** Gives a claim back that was made early, for a request that will not be scored here. */
-  giveUp({ early }: Scoring, then: () => void): void {
-    if (early === null) then()
-    else this.options.idempotency.dropEarly(early.claim).then(then, then)
+  giveUp({ early }: Scoring): void {
+    if (early !== null) this.options.idempotency.dropEarly(early.claim).catch(() => undefined)
   }
 
   /**
@@ -81,12 +85,14 @@ export class KeyedPath {
    * the first answer again, and refuses.
    */
   score(scoring: Scoring, quotaDecision: QuotaDecision, body: KeyedBody): void {
-    const { early, caller } = scoring
+    const { caller } = scoring
     const { idempotency, shedder, clock } = this.options
-    const isTaken =
-      early !== null && shedder.loop.hasTimeForScore(caller.teamId) && isProven(scoring, clock)
-    const claim = isTaken ? idempotency.takeEarly(early.claim, caller.teamId) : null
-    if (claim === null) void this.scoreLater(scoring, quotaDecision, body)
+    const isTaken = shedder.loop.hasTimeForScore(caller.teamId) && isProven(scoring, clock)
+    const mayBegin = isTaken && idempotency.canBeginEarly
+    const early = scoring.early ?? (mayBegin ? this.claim(scoring, body) : null)
+    const claim =
+      isTaken && early !== null ? idempotency.takeEarly(early.claim, caller.teamId) : null
+    if (claim === null) void this.scoreLater({ ...scoring, early }, quotaDecision, body)
     else this.scoreNow(scoring, quotaDecision, { body: body.body, claim })
   }
 
@@ -115,7 +121,10 @@ export class KeyedPath {
     }
   }
 
-  /** The same, for a request that has to wait. Never rejects. */
+  /**
+   * Scores a request that has to wait for its claim, or repeats another, or is not kept. Never
+   * rejects.
+   */
   private async scoreLater(
     scoring: Scoring,
     quotaDecision: QuotaDecision,

@@ -106,6 +106,7 @@ export class World {
     }
     const stored = { readPage: (after: Uint8Array) => this.readStoredPage(toDatabase, after) }
     const mode: ClaimsMode = new ClaimsMode({
+      isLeftDrained: () => true,
       store: guarded(database.agreementStore(toDatabase)),
       clock,
       hasRedis,

@@ -1,7 +1,13 @@
 import { sql } from 'drizzle-orm'
 import { queryRows, type Transaction } from '../../../platform/db/client.ts'
 import { DatabaseStore } from '../../../platform/db/store.ts'
-import type { Agreement, ClaimMode, Decision, Lease } from './agreement.ts'
+import {
+  type Agreement,
+  type ClaimMode,
+  type Decision,
+  type Lease,
+  ONLY_LEASE,
+} from './agreement.ts'
 
 interface AgreementRow {
   readonly mode: ClaimMode
@@ -68,7 +74,7 @@ export class AgreementStore extends DatabaseStore {
   /** Notes that the only process of the database claims keys by itself: no other has them. */
   async claimAlone(): Promise<void> {
     await this.db.execute(
-      sql`update score_claims set mode = 'fast', mark = '', redis_run = '', loader = '',
+      sql`update score_claims set mode = ${ONLY_LEASE.mode}, mark = ${ONLY_LEASE.mark}, redis_run = '', loader = '',
         fast_at = clock_timestamp()`,
     )
   }

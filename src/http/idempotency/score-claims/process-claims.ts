@@ -1,7 +1,7 @@
 import type { Clock } from '../../../platform/clock.ts'
 import { Periodic } from '../../../platform/periodic.ts'
 import { KEPT_MS } from '../store.ts'
-import type { Right } from './claims-mode.ts'
+import { ONLY_LEASE } from './agreement.ts'
 import type { OnClaimReply } from './redis-claims.ts'
 import type { ClaimChange, ClaimReply, HeldClaim, ScoreClaim } from './score-claim.ts'
 import { SEEN_BYTES, SeenKeys } from './seen-keys.ts'
@@ -19,6 +19,8 @@ export interface WaitingScores<Mark = unknown> {
 interface ProcessClaimsOptions {
   readonly clock: Clock
   readonly waiting: WaitingScores
+  /** Resolves once the spool knows what the database has of it. */
+  readonly ready: Promise<unknown>
   /** Reads the keys of the last day that the database has: `SEEN_BYTES` of each hash, in pages. */
   readonly readStored: () => AsyncIterable<Uint8Array>
   readonly onFailed: (error: unknown) => void
@@ -35,13 +37,14 @@ const ROUND_MS = 1_000
 const LOOK_MS = 20
 /** Longest time that a request waits for a score which the process before has left. */
 const WAIT_MS = 3_000
+/** So long it is tried to read the keys that were left; then they are done without. */
+const READ_MS = 30_000
 /** Of the keys that this process has: it loses none before it ends. */
-const MARK = ''
-const RIGHT: Right = { mode: 'fast', mark: MARK }
+const MARK = ONLY_LEASE.mark
 /** The mode of the only process: it has nothing to agree on. */
 export const ONLY_MODE = {
-  right: RIGHT,
-  waitForRight: async () => RIGHT,
+  right: ONLY_LEASE,
+  waitForRight: async () => ONLY_LEASE,
   confirm: async () => true,
   lose: () => undefined,
   hasFastKeys: true,
@@ -64,13 +67,14 @@ const STORED: ClaimReply = {
 export class ProcessClaims {
   private readonly options: ProcessClaimsOptions
   private readonly claimed = new Map<string, Entry>()
-  /** Logged since the last turn, and before it. */
+  /** Logged since the last turn. */
   private logged = new Map<string, Entry>()
+  /** Logged in the turn before. */
   private loggedBefore = new Map<string, Entry>()
   private turnMark: unknown
   private readonly seen: SeenKeys
   private hasReadStored = false
-  /** Null once the database has them. */
+  /** Null once the database has all of them. */
   private left: SeenKeys | null
   private hasReadLeft = false
   private readonly rounds: Periodic
@@ -80,15 +84,16 @@ export class ProcessClaims {
     const { clock, waiting, onFailed } = options
     this.turnMark = waiting.mark()
     this.seen = new SeenKeys(clock.monotonicMs())
-    this.left = waiting.isDrainedTo(this.turnMark) ? null : new SeenKeys(clock.monotonicMs())
-    this.rounds = new Periodic({ round: () => this.round(), everyMs: ROUND_MS, onFailed }).start(0)
-    if (this.left !== null) void this.followLeft(this.turnMark, this.left)
+    const left = new SeenKeys(clock.monotonicMs())
+    this.left = left
+    this.rounds = new Periodic({ round: () => this.round(), everyMs: ROUND_MS, onFailed })
+    void this.followLeft(left)
   }
 
   /** Claims a key, or tells who has it. */
   async claim(claim: ScoreClaim): Promise<ClaimReply> {
     const untilMs = performance.now() + WAIT_MS
-    while (this.mayBeLeft(claim) && performance.now() < untilMs) await pause()
+    while (this.mayBeLeft(claim) && performance.now() < untilMs) await pause(LOOK_MS)
     return this.claimNow(claim)
   }
 
@@ -161,8 +166,8 @@ export class ProcessClaims {
   }
 
   private async round(): Promise<void> {
-    // What is drained meanwhile is in the pages, or was read before.
-    if (!this.hasReadStored && (this.left === null || this.hasReadLeft)) {
+    // It begins once the keys that were left are read: those that are drained since are seen, too.
+    if (!this.hasReadStored) {
       for await (const page of this.options.readStored()) {
         if (this.rounds.signal.aborted) return
         const nowMs = this.options.clock.monotonicMs()
@@ -184,8 +189,30 @@ export class ProcessClaims {
     this.turnMark = waiting.mark()
   }
 
-  /** Reads the keys of scores that the process before has left, until they are drained. */
-  private async followLeft(mark: unknown, left: SeenKeys): Promise<void> {
+  /** Reads the keys of scores that the process before has left, until the database has them. */
+  private async followLeft(left: SeenKeys): Promise<void> {
+    const { waiting, ready } = this.options
+    await ready.catch(() => undefined)
+    const mark = waiting.mark()
+    this.turnMark = mark
+    const { signal } = this.rounds
+    const untilMs = performance.now() + READ_MS
+    while (!(await this.readLeft(left)) && performance.now() < untilMs) {
+      if (signal.aborted || waiting.isDrainedTo(mark)) break
+      await pause(ROUND_MS)
+    }
+    if (signal.aborted) return
+    this.hasReadLeft = true
+    this.rounds.start(0)
+    while (!waiting.isDrainedTo(mark)) {
+      await pause(LOOK_MS)
+      if (signal.aborted) return
+    }
+    this.left = null
+  }
+
+  /** @returns false if it failed */
+  private async readLeft(left: SeenKeys): Promise<boolean> {
     const { waiting, clock, onFailed } = this.options
     try {
       for await (const keyHash of waiting.readKeys()) {
@@ -193,18 +220,16 @@ export class ProcessClaims {
         left.add(keyHash, nowMs)
         this.seen.add(keyHash, nowMs)
       }
+      return true
     } catch (error) {
       onFailed(error)
+      return false
     }
-    this.hasReadLeft = true
-    this.rounds.wake()
-    while (!waiting.isDrainedTo(mark) && !this.rounds.signal.aborted) await pause()
-    this.left = null
   }
 }
 
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, LOOK_MS).unref())
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref())
 }
 
 function nameKey({ keyHash }: ScoreClaim): string {

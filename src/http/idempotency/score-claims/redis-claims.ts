@@ -59,7 +59,7 @@ const CLAIM_KEYS = { lua: readScript('claim'), numberOfKeys: 2 }
  * which have a hash for two, 170. It is there for a day.
  *
  * *Connecting*, until `onOpen`; *open*, until `onLost`; then *connecting* again, by itself. No call
- * outlives its connection: what Redis may have lost is seen at the next one, or by the mark.
+ * outlives a connection: what Redis may have lost is seen at the next one, or by the mark.
  */
 export class RedisClaims implements Rider {
   private readonly redis: ClaimingRedis
@@ -131,10 +131,11 @@ export class RedisClaims implements Rider {
       this.stay()
       return
     }
-    for (let at = 0; at < this.early.length; at += GROUP_MAX) {
-      this.claimOver(redis, this.early.slice(at, at + GROUP_MAX))
-    }
+    const { early } = this
     this.early = []
+    for (let at = 0; at < early.length; at += GROUP_MAX) {
+      this.claimOver(redis, early.slice(at, at + GROUP_MAX))
+    }
   }
 
   stay(): void {

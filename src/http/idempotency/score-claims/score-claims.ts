@@ -142,14 +142,8 @@ export class ScoreClaims {
           return null
         }
         if (held === null) {
-          if (right !== null && !this.isInForce(right)) {
-            // A change that was given up may still come, and must not meet a later claim of this request.
-            const isFree = await keys.change(claim, 'free').then(
-              () => true,
-              () => false,
-            )
-            return isFree ? null : { kind: 'under-way', bodyTag: claim.bodyTag }
-          }
+          // The claim stays: if the request claims its key again, it finds its own.
+          if (right !== null && !this.isInForce(right)) return null
           this.open++
           const sureUntilMs = right === null ? Number.NEGATIVE_INFINITY : beganAtMs + sureMs
           return { kind: 'claimed', claim, sureUntilMs }
@@ -178,7 +172,8 @@ export class ScoreClaims {
       if (!mark.endsWith(right.mark) && !(await mode.confirm(right))) return null
       if (held === null || held.state === 'stored') return { kind: 'stored' }
       const { bodyTag, requestId } = held
-      if (requestId === claim.requestId) return { kind: 'stored' }
+      // A claim that is so old belongs to nobody.
+      if (requestId === claim.requestId || held.ageMs >= CLAIM_MS) return { kind: 'stored' }
       if (held.state === 'logged') return { kind: 'logged', bodyTag, requestId }
       return { kind: 'under-way', bodyTag }
     } catch (error) {

@@ -12,6 +12,8 @@ let drained = 0
 /** Keys of scores that the process before has left. */
 let left: Uint8Array[] = []
 let readings: Promise<void>
+let spoolReadings: Promise<void>
+let ready: Promise<void>
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -20,6 +22,8 @@ beforeEach(() => {
   drained = 0
   left = []
   readings = Promise.resolve()
+  spoolReadings = Promise.resolve()
+  ready = Promise.resolve()
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -38,10 +42,12 @@ function claimOf(n: number, requestId = `req_${n}`): ScoreClaim {
 function open(): ProcessClaims {
   return new ProcessClaims({
     clock: { monotonicMs: () => nowMs, epochMs: () => 0 },
+    ready,
     waiting: {
       mark: () => logged,
       isDrainedTo: (mark) => drained >= Number(mark),
       readKeys: async function* () {
+        await spoolReadings
         yield* left
       },
     },
@@ -163,6 +169,37 @@ test('until the keys that were left are read, each key waits', async () => {
   expect(early).not.toHaveBeenCalled()
   await pass(50)
   expect(early).toHaveBeenCalledTimes(1)
+})
+
+// A file of the spool may not open while the process has too many others open.
+test('keys that were left are read again after a failure, for 30 s', async () => {
+  logged = 1
+  left = [keyHash(1)]
+  spoolReadings = Promise.reject(new Error('too many open files'))
+  const claims = await openRead()
+  const early = stateOf(claims, claimOf(1))
+  for (let waited = 0; waited < 31; waited++) await pass(100)
+  expect(await early).toBe('claimed')
+  spoolReadings = Promise.resolve()
+  await pass(1_100)
+  expect(await stateOf(claims, claimOf(2))).toBe('free')
+  spoolReadings = Promise.reject(new Error('the disk is broken'))
+  const without = await openRead()
+  for (let second = 0; second < 32; second++) await pass(1_000)
+  expect(await stateOf(without, claimOf(2))).toBe('free')
+})
+
+// Until then it may say that all is drained, and go back.
+test('what was left is asked of a spool that knows what the database has', async () => {
+  const gate = Promise.withResolvers<void>()
+  ready = gate.promise
+  const claims = await openRead()
+  logged = 1
+  left = [keyHash(1)]
+  gate.resolve()
+  const answer = stateOf(claims, claimOf(1))
+  for (let waited = 0; waited < 31; waited++) await pass(100)
+  expect(await answer).toBe('claimed')
 })
 
 test('keys are read again after a failure', async () => {
