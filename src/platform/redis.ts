@@ -43,6 +43,8 @@ export function openRedis(
     // A request that is sent again after a reconnect would be counted twice.
     autoResendUnfulfilledCommands: false,
     enableReadyCheck: false,
+    // It would subscribe by itself, and nobody would handle its failure, which ends the process.
+    autoResubscribe: false,
     disableClientInfo: true,
     retryStrategy: retryDelayMs,
     ...(typeof target !== 'string' && { Connector: connectorTo(target) }),
