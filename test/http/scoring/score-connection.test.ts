@@ -3,9 +3,9 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { card, categorical, numeric } from '../../support/cards/cards.ts'
-import { newKey, spyOnStore } from '../../support/scenarios/idempotency.ts'
+import { newKey } from '../../support/scenarios/idempotency.ts'
 import { firstBackend } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
 
@@ -76,7 +76,6 @@ describe('over a connection', () => {
   test('a score with an Idempotency-Key is answered, given again, and says if it is not kept', async () => {
     const withKey = (sent: string, body: string) =>
       readRequest(body).replace('\r\n\r\n', `\r\nidempotency-key: ${sent}\r\n\r\n`)
-    onTestFinished(() => void vi.restoreAllMocks())
     const facts = (text: string) => ({
       requestId: /"request_id":"(\w+)"/.exec(text)?.[1],
       isReplay: /^idempotent-replayed: true\r$/m.test(text),
@@ -90,10 +89,9 @@ describe('over a connection', () => {
     const again = facts(await exchange([withKey(sent, '{"income":1}')], 1))
     expect(again).toEqual({ ...first, isReplay: true })
 
-    spyOnStore('keep').mockImplementation(async () => {
-      throw new Error('the database is away')
-    })
+    service.services.idempotency.isFull = true
     const other = facts(await exchange([withKey(newKey(), '{"income":1}')], 1))
+    service.services.idempotency.isFull = false
     expect(other).toMatchObject({ isReplay: false, isNotKept: true })
   })
 

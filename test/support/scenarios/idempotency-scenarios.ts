@@ -1,5 +1,6 @@
+import { vi } from 'vitest'
 import { documentedOutcomes } from './documented.ts'
-import { keyed, newKey, spyOnStore } from './idempotency.ts'
+import { keyed, leaveScoresToStore, newKey, spyOnStore } from './idempotency.ts'
 import { formatPath, ROUTES, withIds } from './routes.ts'
 import type { Row, Scenario } from './scenarios.ts'
 
@@ -27,7 +28,8 @@ function meeting(row: string, { isSame, isClaimed }: (typeof HELD)[keyof typeof 
   return async ({ service, team }, ids) => {
     const { admitted, body, file } = ROUTES[row] ?? {}
     const { method, path } = formatPath(row)
-    const claim = spyOnStore('claim').mockImplementation(async ({ bodyHash }) => ({
+    leaveScoresToStore()
+    spyOnStore('claim').mockImplementation(async ({ bodyHash }) => ({
       held: { bodyHash: isSame ? bodyHash : Buffer.alloc(32), answer: null, isClaimed },
     }))
     const answer = await keyed(service, newKey(), {
@@ -38,7 +40,7 @@ function meeting(row: string, { isSame, isClaimed }: (typeof HELD)[keyof typeof 
       ...(body !== undefined && { body: withIds(JSON.stringify(body), ids) }),
       ...(file !== undefined && { body: file.text, headers: { 'content-type': file.type } }),
     })
-    claim.mockRestore()
+    vi.restoreAllMocks()
     return answer
   }
 }

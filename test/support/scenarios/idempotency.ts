@@ -1,5 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { expect, vi } from 'vitest'
+import { ProcessClaims } from '../../../src/http/idempotency/score-claims/process-claims.ts'
 import { IdempotencyStore } from '../../../src/http/idempotency/store.ts'
 import type { Database } from '../../../src/platform/db/client.ts'
 import type { TestService } from '../start/service.ts'
@@ -45,6 +46,18 @@ export async function waitForRedis({ services }: TestService): Promise<void> {
 /** What the store does from now on, until the spy is restored. */
 export function spyOnStore<Method extends 'claim' | 'keep' | 'release'>(method: Method) {
   return vi.spyOn(IdempotencyStore.prototype, method)
+}
+
+/** Leaves the keys of scores to the store, like those that the database had at the start. */
+export function leaveScoresToStore() {
+  const reply = {
+    held: { state: 'stored', bodyTag: '', requestId: '', ageMs: 0 },
+    mark: '',
+  } as const
+  vi.spyOn(ProcessClaims.prototype, 'claim').mockResolvedValue(reply)
+  return vi
+    .spyOn(ProcessClaims.prototype, 'claimEarly')
+    .mockImplementation((_, onReply) => onReply(reply))
 }
 
 /** The database of a service: the embedded one can't be opened a second time. */
