@@ -21,8 +21,8 @@ export interface KeyedScore {
 }
 
 /**
- * What was found of a key: it is free, and belongs to the request now; its request is under way; its
- * score is logged; or only the database can say.
+ * The state in which a key was found: it is free, and belongs to the request now; its request is
+ * under way; its score is logged; or only the database can say.
  *
  * From `sureUntilMs` on another process may have claimed it: milliseconds of the monotonic clock.
  */
@@ -171,11 +171,11 @@ export class ScoreClaims {
       // The load has not begun; or Redis was emptied, and others had claimed keys in it alone.
       if (!mark.endsWith(right.mark) && !(await mode.confirm(right))) return null
       if (held === null || held.state === 'stored') return { kind: 'stored' }
-      const { bodyTag, requestId } = held
-      // A claim that is so old belongs to nobody.
-      if (requestId === claim.requestId || held.ageMs >= CLAIM_MS) return { kind: 'stored' }
+      const { bodyTag, requestId, ageMs } = held
+      if (requestId === claim.requestId) return { kind: 'stored' }
       if (held.state === 'logged') return { kind: 'logged', bodyTag, requestId }
-      return { kind: 'under-way', bodyTag }
+      // A claim that is so old belongs to nobody.
+      return ageMs >= CLAIM_MS ? { kind: 'stored' } : { kind: 'under-way', bodyTag }
     } catch (error) {
       onFailure(error)
       return null
