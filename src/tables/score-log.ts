@@ -92,8 +92,8 @@ export const scoreSums = pgTable(
 )
 
 /**
- * How far each spool is drained. The drain moves it in the transaction of the blocks, and only from
- * the position that it expects: a batch is stored once, whoever drains it.
+ * The position up to which each spool is drained. The drain moves it in the transaction of the
+ * blocks, and only from the position that it expects: a batch is stored once, whoever drains it.
  */
 export const spoolCursors = pgTable('spool_cursors', {
   /** Random identity of a spool's directory. */

@@ -22,9 +22,9 @@ interface IdempotencyOptions {
   readonly formerSecret: string | null
   /** Bound of what is kept. */
   readonly bytesMax: number
-  /** Null: the keys of scores are claimed in the process if it is the only one, else in the database. */
+  /** Null: keys of scores are claimed in the process if it is the only one, else in the database. */
   readonly redisUrl: string | null
-  /** Whether no other process can use the database meanwhile. */
+  /** True if no other process can use the database meanwhile. */
   readonly isOnlyProcess: boolean
   /** Carries claims to it. */
   readonly ride: RedisRide

@@ -137,7 +137,7 @@ export class IdempotencyService {
     return this.scores.begin(hashes, { ...score, caller: scope.caller }, early ?? null)
   }
 
-  /** Whether keys of scores can be claimed early: it takes no statement of the database. */
+  /** True while keys of scores can be claimed early: it takes no statement of the database. */
   get canBeginEarly(): boolean {
     return this.scores.canBeginEarly
   }
