@@ -46,6 +46,7 @@ const BATCH_APPLICANTS = 100
 /** Records gather for 0.2 s, and the drain rests after a batch. */
 const DRAIN_SEC = 0.25
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 const DRAIN_MS_MAX = 60_000
 /** As many as a merged block has, and more: repeated ones would compress better than real ones. */
 const APPLICANTS = randomApplicants(CARD, 20_000)
@@ -80,7 +81,7 @@ async function store(server: PostgresServer, kind: Kind, rate: number): Promise<
   await db.execute(sql`truncate score_blocks, score_sums, score_rollups`)
   // The hour before the last one, which is over.
   const startMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 2 * HOUR_MS
-  await new LogTables(db).makePartitions([startMs - (startMs % (24 * HOUR_MS))])
+  await new LogTables(db).makePartitions([startMs - (startMs % DAY_MS)])
   const before = await computeSizes(db)
   const cpuBeforeMs = processesCpuMs(server.processId)
   const log = new ScoreLogStore(db, SOURCE)
@@ -111,7 +112,7 @@ async function store(server: PostgresServer, kind: Kind, rate: number): Promise<
   while ((await tables.merge(Date.now())) > 0);
   const merged = await computeSizes(db)
   const cpuMergedMs = processesCpuMs(server.processId)
-  await tables.dropSuperseded(Date.now() + HOUR_MS)
+  await tables.dropSuperseded(Date.now() + DAY_MS)
   const [rest] = await queryRows<{ disk: number }>(
     db,
     sql`select sum(octet_length(data) + 200)::float8 as disk from score_blocks`,
