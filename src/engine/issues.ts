@@ -31,6 +31,8 @@ export class IssueList {
   }
 }
 
+export const OUT_OF_RANGE = 'is beyond the range of a double'
+
 /** A JSON object, as opposed to an array, null or a plain value. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -47,7 +49,7 @@ export function typeName(value: unknown): string {
 /** The finite number at `path`, or `null` after reporting what was found instead. */
 export function readNumber(value: unknown, path: string, faults: IssueList): number | null {
   if (typeof value === 'number' && Number.isFinite(value)) return value
-  if (typeof value === 'number') faults.add(path, 'is beyond the range of a double')
+  if (typeof value === 'number') faults.add(path, OUT_OF_RANGE)
   else faults.add(path, `must be a number, but ${typeName(value)}`)
   return null
 }

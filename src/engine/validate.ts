@@ -6,6 +6,7 @@ import { checkDevelopmentCounts } from './validate-counts.ts'
 import { checkFeatures } from './validate-features.ts'
 import { checkGrades } from './validate-grades.ts'
 import { checkReasons } from './validate-reasons.ts'
+import { addOverflows, shapeSteps } from './validate-shape.ts'
 
 export type { SpecIssue } from './issues.ts'
 
@@ -21,7 +22,6 @@ export type SpecCheck =
 
 const SUPPORTED_MAJOR = DEFAULT_SPEC_VERSION.split('.')[0]
 const NESTING_MAX = 100
-const OBJECTS_A_STEP = 1_000
 
 /**
  * Checks a scorecard specification, and reports all faults at once, each with its path.
@@ -69,7 +69,8 @@ function* check(input: unknown, { gradesMax, isNew }: CheckOptions): Steps<SpecC
     faults.add('spec', `must be a scorecard specification, an object, but ${typeName(input)}`)
     return refused(faults)
   }
-  if (yield* nestingSteps(input, NESTING_MAX)) {
+  const { isDeep, hasOverflow } = yield* shapeSteps(input, NESTING_MAX)
+  if (isDeep) {
     faults.add('spec', `is nested deeper than ${NESTING_MAX} levels`)
     return refused(faults)
   }
@@ -83,6 +84,7 @@ function* check(input: unknown, { gradesMax, isNew }: CheckOptions): Steps<SpecC
   checkProbabilities(input, faults)
   checkGrades(input['risk_grades'], gradesMax, faults, warnings)
   if (isNew) checkReasons(input, faults, warnings)
+  if (isNew && hasOverflow) addOverflows(input, faults)
   if (faults.count > 0) return refused(faults)
   return { ok: true, spec: input as unknown as ScorecardSpec, warnings: warnings.toArray() }
 }
@@ -137,25 +139,4 @@ function checkScaling(value: unknown, faults: IssueList): void {
       'is out of range: pdo / ln 2 and base_score - factor * ln(base_odds) overflow',
     )
   }
-}
-
-/**
- * Tells whether a value is nested deeper. Iterative, because hostile input could overflow the stack
- * of a recursive function.
- */
-function* nestingSteps(root: unknown, levelsMax: number): Steps<boolean> {
-  let level: unknown[] = [root]
-  for (let depth = 0; depth <= levelsMax; depth++) {
-    const next: unknown[] = []
-    for (const [position, value] of level.entries()) {
-      if (position % OBJECTS_A_STEP === 0) yield
-      if (typeof value !== 'object' || value === null) continue
-      for (const child of Object.values(value)) {
-        if (typeof child === 'object' && child !== null) next.push(child)
-      }
-    }
-    if (next.length === 0) return false
-    level = next
-  }
-  return true
 }

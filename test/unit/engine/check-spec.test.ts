@@ -105,6 +105,21 @@ test.each([
   expect(Object.keys(findFaults(change))).toEqual([path])
 })
 
+// JSON.parse makes Infinity of 1e400, and JSON.stringify makes null of that.
+test('a number beyond the range of a double is refused wherever it stands', () => {
+  const huge = JSON.parse('1e400')
+  const message = 'is beyond the range of a double'
+  const bins = [{ range: '(-Infinity, 25]', points: -12, note: [1, { low: -huge }] }]
+  expect(findFaults({ origin: { 'auc.dev': huge }, features: [{ ...AGE, bins }] })).toEqual({
+    'origin.auc.dev': message,
+    'features[0].bins[0].note[1].low': message,
+  })
+  const check = checkSpec({ ...VALID, base_points: huge, name: '' })
+  expect(check.ok || check.faults.map(({ path }) => path)).toEqual(['name', 'base_points'])
+  // A card that an earlier release stored has null in its place.
+  expect(checkStoredSpec({ ...VALID, origin: null }).ok).toBe(true)
+})
+
 // JSON has no infinite number: such a score could not be answered.
 test("points whose sum can overflow a double are refused, those that can't are accepted", () => {
   const big = (points: number) => [{ range: '(-Infinity, Infinity)', points }]
