@@ -85,7 +85,7 @@ export const Warning = Type.Union([
   UnknownVariableWarning,
   Type.String({
     description:
-      "`no_features: the request names none of the model's features` and `repeated_name: <name>` for a name that the JSON says more than once, whose last value counts, before those of values; in batch results also `missing_feature: <name>`, and first of all `ignored_id: …` for an id that is neither a text nor a number",
+      "`no_features: the request names none of the model's features` and `repeated_name: <name>` for a name that the JSON says more than once, whose last value counts, before those of values; in batch results also `missing_feature: <name>`, and first of all `ignored_id: …` for an id that is neither a text nor a number up to 2^53 - 1",
   }),
 ])
 

@@ -261,7 +261,10 @@ function findFault(field: Field, given: unknown, charsMax: number): string | nul
       ? null
       : `a list of at most ${TEXTS_MAX} texts`
   }
-  if (field === 'id' && typeof given === 'number') return null
+  if (field === 'id' && typeof given === 'number') {
+    // JSON rounds a larger one to the id of another applicant.
+    return Math.abs(given) <= Number.MAX_SAFE_INTEGER ? null : 'a text, or a number up to 2^53 - 1'
+  }
   return isText(given, charsMax) ? null : `a text of 1 to ${charsMax} characters`
 }
 

@@ -3,7 +3,7 @@ import type { ResultsWriter } from '../log/index.ts'
 import { BUCKETS, bucketsIn, findBucket } from '../registry/deployments/buckets.ts'
 import type { ChallengerFailures } from './challenger-failures.ts'
 import type { ApplicantPosition, InputViolations } from './input-faults.ts'
-import { countWarnings, isIgnoredId, type WarningForm } from './input-faults.ts'
+import { countWarnings, isIgnoredId, readRecordId, type WarningForm } from './input-faults.ts'
 import { scoreText } from './response.ts'
 import type { ServingChallenger, ServingDeployment, ServingModel } from './serving.ts'
 
@@ -128,7 +128,7 @@ function missingFeatures({ serving, ownFeatures }: ServingChallenger): readonly 
 /**
  * Writes the result of each model for an applicant into the score log, from each `ModelScore`.
  *
- * @param id the applicant's record id; null unless it is a text or a finite number
+ * @param id of the applicant's record, as it was sent
  */
 export function logResults(
   log: ResultsWriter,
@@ -138,7 +138,7 @@ export function logResults(
 ): void {
   const { champion, challengers } = deployment
   const ignoredIds = isIgnoredId(id) ? 1 : 0
-  log.openRow(id)
+  log.openRow(readRecordId(id))
   log.result(
     champion.modelScore,
     champion.logParts,

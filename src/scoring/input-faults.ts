@@ -162,10 +162,7 @@ function recordFields(
   { index }: ApplicantPosition,
 ): Pick<ErrorDetail, 'index' | 'id'> {
   if (index === null) return {}
-  return {
-    index,
-    id: typeof id === 'string' || Number.isFinite(id) ? (id as string | number) : null,
-  }
+  return { index, id: readRecordId(id) }
 }
 
 /** Several models of a live split may have the same to say: it is listed once. */
@@ -225,11 +222,21 @@ export type WarningForm = 'single' | 'batch'
 const NO_FEATURES = "no_features: the request names none of the model's features"
 
 /** In a batch, before all others. Such a score can't be found by its reference. */
-export const IGNORED_ID = 'ignored_id: the id of a record must be a text or a number'
+export const IGNORED_ID =
+  'ignored_id: the id of a record must be a text, or a number up to 2^53 - 1'
 
-/** Tells whether a record has an id that is neither kept nor echoed. */
+/**
+ * Tells whether a record has an id that is neither kept nor echoed. Larger numbers are rounded when
+ * JSON is read: their id would be that of another applicant.
+ */
 export function isIgnoredId(id: unknown): boolean {
-  return id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number'
+  if (typeof id === 'number') return !(Math.abs(id) <= Number.MAX_SAFE_INTEGER)
+  return id !== undefined && id !== null && typeof id !== 'string'
+}
+
+/** The id that is kept and echoed. */
+export function readRecordId(id: unknown): string | number | null {
+  return isIgnoredId(id) ? null : ((id ?? null) as string | number | null)
 }
 
 /** Names that the applicant was sent with more than once: of their values the last counts. */

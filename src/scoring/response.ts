@@ -6,6 +6,7 @@ import {
   isIgnoredId,
   isWithoutWarnings,
   listWarnings,
+  readRecordId,
   type WarningForm,
 } from './input-faults.ts'
 import { PREPARED_SLOTS_MAX, type ReasonsWanted, type ReasonTexts } from './reason-texts.ts'
@@ -274,5 +275,5 @@ function withIgnoredId(warnings: string): string {
 
 /** Echoed when it can tell records apart, else null. */
 export function recordIdText(id: unknown): string {
-  return typeof id === 'string' || typeof id === 'number' ? JSON.stringify(id) : 'null'
+  return JSON.stringify(readRecordId(id))
 }

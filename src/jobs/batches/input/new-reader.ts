@@ -1,6 +1,7 @@
 import type { Applicant } from '../../../engine/index.ts'
 import { AppError } from '../../../errors.ts'
 import { parseApplicants } from '../../../platform/json.ts'
+import { readRecordId } from '../../../scoring/input-faults.ts'
 import { type BatchFormat, type BatchPosition, NO_UNKNOWN_COLUMNS } from '../batch.ts'
 import { CsvForm } from './csv-form.ts'
 import { FileWindow, faultyRecord, type LineForm, LineReader } from './line-reader.ts'
@@ -56,8 +57,7 @@ class NdjsonForm implements LineForm {
       return faultyRecord(number, 'the line is not a JSON object')
     }
     const applicant = value as Applicant
-    const found = applicant[this.idField]
-    const id = typeof found === 'string' || Number.isFinite(found) ? (found as string) : null
+    const id = readRecordId(applicant[this.idField])
     if (isLongId(id)) return faultyRecord(number, LONG_ID)
     return { line: number, id, applicant, fault: null }
   }

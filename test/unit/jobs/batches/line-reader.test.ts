@@ -183,6 +183,13 @@ test.each([
   expect(records[1]).toMatchObject({ line: 2, id: 7, applicant: { income: 1 }, fault: null })
 })
 
+// A double rounds it to the reference of another applicant.
+test('a reference above 2^53 - 1 is read from text alone', async () => {
+  const text = '{"income":1,"id":"9007199254740993"}\n{"income":1,"id":9007199254740993}\n'
+  const records = await readRecords(text, { format: 'ndjson' })
+  expect(records.map(({ id }) => id)).toEqual(['9007199254740993', null])
+})
+
 // A run that goes on after a crash must cut the file where the run before it did.
 test('the rest of a file gives the same chunks from each chunk on', async () => {
   const rows = Array.from({ length: 40 }, (_, row) => `${row},${'ü'.repeat(row)}\n`)
