@@ -196,9 +196,15 @@ export class S3Store implements ObjectStore {
     { signal, isConditional = false }: { signal: AbortSignal; isConditional?: boolean },
   ): Promise<void> {
     const { sdk, client } = this.options.client
+    const content = open()
+    const body =
+      content instanceof Readable ? content : Readable.from(content, { objectMode: false })
+    const reading = new AbortController()
+    // Without a listener an error of the content would end the process.
+    body.on('error', (error) => reading.abort(error))
     const command = new sdk.PutObjectCommand({
       ...this.named(key),
-      Body: Readable.from(open(), { objectMode: false }),
+      Body: body,
       ContentLength: bytes,
       ChecksumSHA256: sha256.toString('base64'),
       ...(isConditional && { IfNoneMatch: '*' }),
@@ -212,7 +218,12 @@ export class S3Store implements ObjectStore {
       },
       { step: 'build', name: 'hashOfContent' },
     )
-    await client.send(command, { abortSignal: signal })
+    try {
+      await client.send(command, { abortSignal: AbortSignal.any([signal, reading.signal]) })
+    } finally {
+      // The client leaves the content of a failed attempt as it is, and with it an open file.
+      body.destroy()
+    }
   }
 
   private named(key: string): { readonly Bucket: string; readonly Key: string } {
