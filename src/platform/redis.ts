@@ -12,6 +12,8 @@ export interface RedisTarget {
 
 /** Longest time that a connection may take to be made. */
 const CONNECT_TIMEOUT_MS = 500
+/** Longest time from a connection to the end of its handshake; later it is given up. */
+const GREETING_TIMEOUT_MS = 500
 /** Time in which a connection that is given up may send what was written to it. */
 const CLOSE_GRACE_MS = 1
 const KEEP_ALIVE_MS = 10_000
@@ -51,7 +53,20 @@ export function openRedis(
   })
   // Without a listener ioredis prints its errors, addresses included.
   redis.on('error', () => undefined)
+  boundGreeting(redis)
   return redis
+}
+
+/** Gives up a connection on which nobody answers, for which ioredis would wait for ever. */
+function boundGreeting(redis: Redis): void {
+  let greeting: NodeJS.Timeout | undefined
+  const end = () => clearTimeout(greeting)
+  redis.on('connect', () => {
+    end()
+    greeting = setTimeout(() => redis.disconnect(true), GREETING_TIMEOUT_MS).unref()
+  })
+  redis.on('ready', end)
+  redis.on('close', end)
 }
 
 /** Makes the class by which ioredis connects. */

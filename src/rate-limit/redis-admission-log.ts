@@ -38,8 +38,6 @@ interface CountingRedis extends Redis {
 type CountingCallback = (error: Error | null | undefined, answer: unknown) => void
 
 export const QUOTA_KEY_PREFIX = 'scoreline:quota:'
-/** Longest time from a connection to its first reply; later it is given up. */
-const GREETING_TIMEOUT_MS = 500
 const PAUSES = { minMs: 100, maxMs: 1_000 }
 
 /**
@@ -53,26 +51,17 @@ export class RedisAdmissionLog {
   private readonly script: string
   private attempts = 0
   private lastError = 'it could not be reached'
-  private greeting: NodeJS.Timeout | undefined
 
   constructor({ url, onOpen, onLost, nowLua, ride }: RedisAdmissionLogOptions) {
     const redis = openRedis(url, 'quota', () => backOffMs(PAUSES, this.attempts++))
     this.script = makeCountingScript(nowLua)
     redis.defineCommand('countAdmissions', { lua: this.script })
     ride?.attach(redis)
-    redis.on('connect', () => {
-      clearTimeout(this.greeting)
-      this.greeting = setTimeout(() => this.renew(), GREETING_TIMEOUT_MS)
-    })
-    redis.on('ready', () => {
-      clearTimeout(this.greeting)
-      onOpen()
-    })
+    redis.on('ready', onOpen)
     redis.on('error', (error: Error & { code?: string }) => {
       this.lastError = `it could not be reached (${error.code ?? error.name})`
     })
     redis.on('close', () => {
-      clearTimeout(this.greeting)
       onLost(this.lastError)
       this.lastError = 'the connection was closed'
     })
@@ -131,7 +120,6 @@ export class RedisAdmissionLog {
   }
 
   close(): void {
-    clearTimeout(this.greeting)
     this.redis.disconnect()
   }
 }
