@@ -10,6 +10,8 @@ import {
 
 /** Longest time that a sign-in waits for Redis. */
 const ANSWER_TIMEOUT_MS = 200
+/** After this time without an answer the connection is given up: it may be silently dead. */
+const SILENCE_MS_MAX = 2_000
 /** A check that has not ended by then belongs to a process that died. */
 const CHECK_MS_MAX = 10_000
 /** Between two looks at checks that other replicas run. */
@@ -144,6 +146,7 @@ export class RedisLoginThrottle implements LoginThrottle {
     ])
     const late = Promise.withResolvers<null>()
     const timer = setTimeout(() => late.resolve(null), ANSWER_TIMEOUT_MS)
+    const silence = setTimeout(() => this.redis.disconnect(true), SILENCE_MS_MAX).unref()
     const asked = this.redis
       .eval(script, keys.length, ...keys, ...args)
       .then((answer) => (Array.isArray(answer) ? answer.map(Number) : null))
@@ -151,6 +154,7 @@ export class RedisLoginThrottle implements LoginThrottle {
         if (this.onRefused(error)) this.redis.disconnect(true)
         return null
       })
+      .finally(() => clearTimeout(silence))
     const answer = await Promise.race([asked, late.promise])
     clearTimeout(timer)
     return answer

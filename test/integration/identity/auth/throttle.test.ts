@@ -10,6 +10,7 @@ import { RedisLoginThrottle } from '../../../../src/identity/auth/redis.ts'
 import { systemClock } from '../../../../src/platform/clock.ts'
 import { redisUrl } from '../../../support/servers/redis.ts'
 import { RedisServer } from '../../../support/servers/redis-server.ts'
+import { TcpProxy } from '../../../support/servers/tcp-proxy.ts'
 
 const newSubject = () => randomBytes(9).toString('base64url')
 
@@ -72,5 +73,21 @@ describe.skipIf(inject('redisUrl') === null)('sign-ins over replicas on Redis', 
     await redis.remove()
     for (let n = 1; n < FAILURES_MAX; n++) await fail(throttle, email)
     await expect(throttle.begin([email])).rejects.toMatchObject({ code: 'rate_limited' })
+  })
+
+  // A connection that swallows everything has no error: it would be kept for a quarter of an hour.
+  test('a replica whose connection went silent counts with the others again', async () => {
+    const url = new URL(redisUrl())
+    const proxy = await TcpProxy.start(Number(url.port))
+    onTestFinished(() => proxy.close())
+    url.port = String(proxy.port)
+    const [first, second] = [await replica(url.href), await replica(redisUrl())]
+    proxy.silenceConnections()
+    const countOfBoth = async () => {
+      const email = newSubject()
+      for (let n = 0; n < FAILURES_MAX; n++) await fail(first, email)
+      return second.refuseSpent([email]).catch(({ code }) => code)
+    }
+    await expect.poll(countOfBoth, { timeout: 15_000 }).toBe('rate_limited')
   })
 })
