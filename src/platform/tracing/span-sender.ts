@@ -175,7 +175,9 @@ export class SpanSender {
           const isTaken = status >= 200 && status < 300
           resolve(isTaken ? null : { status, code: null })
         })
-          .once('error', fail)
+          .on('error', fail)
+          // All that Node says of an answer with the status 101.
+          .once('close', () => resolve({ status: null, code: 'ECONNRESET' }))
           .end(body)
       } catch (error) {
         fail(error as NodeJS.ErrnoException)

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   type SenderLog,
@@ -21,7 +23,7 @@ interface Noted extends SenderLog {
   recoveries: number
 }
 
-function newSender(receiver: OtlpReceiver, retryMs: readonly number[] = [1, 1]) {
+function newSender(receiver: Pick<OtlpReceiver, 'url'>, retryMs: readonly number[] = [1, 1]) {
   const log: Noted = {
     failures: [],
     recoveries: 0,
@@ -145,4 +147,20 @@ test('the end sends what waits', async () => {
   expect(receiver.spans).toHaveLength(600)
   add(sender, 1)
   expect(sender.counts).toEqual({ sent: 600, dropped: 1 })
+})
+
+// Node says nothing of such an answer but that the request is closed: nothing would be sent again.
+test('an answer that leaves HTTP counts as failed', async () => {
+  const server = createServer((socket) => {
+    const answer =
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n'
+    socket.on('error', () => undefined).once('data', () => socket.write(answer))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { sender, log } = newSender({ url })
+  add(sender, 1)
+  await expect.poll(() => sender.counts, { timeout: 10_000 }).toEqual({ sent: 0, dropped: 1 })
+  expect(log.failures).toHaveLength(1)
 })
