@@ -52,10 +52,21 @@ export function openRedis(
     ...(typeof target !== 'string' && { Connector: connectorTo(target) }),
   })
   // Without a listener ioredis prints its errors, addresses included.
-  redis.on('error', () => undefined)
+  redis.on('error', () => hearAllErrors(redis))
+  redis.on('connect', () => hearAllErrors(redis))
   boundGreeting(redis)
   return redis
 }
+
+/**
+ * Hears also the second error of a connection, such as that of TLS and then that of its socket.
+ * ioredis hears one, and Node ends the process for another.
+ */
+function hearAllErrors({ stream }: Redis): void {
+  if (!stream.listeners('error').includes(ignoreError)) stream.on('error', ignoreError)
+}
+
+function ignoreError(): void {}
 
 /** Gives up a connection on which nobody answers, for which ioredis would wait for ever. */
 function boundGreeting(redis: Redis): void {
