@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { Socket } from 'node:net'
-import { checkServerIdentity } from 'node:tls'
+import { isIP, Socket } from 'node:net'
+import { checkServerIdentity, connect as connectTls, type TLSSocket } from 'node:tls'
 import postgres, { type RowList, type Sql } from 'postgres'
 import type { ServerAddress } from '../server-list.ts'
 import { ForeignRowError } from './asked-rows.ts'
@@ -24,12 +24,21 @@ export interface ConnectionOptions {
   readonly settings?: Readonly<Record<string, string>>
 }
 
+/** How the URL asks for TLS. */
+interface TlsOptions {
+  readonly ssl: unknown
+  readonly sslnegotiation?: unknown
+}
+
 /** Time in which a server has to connect, admit the user and answer the first statement. */
 const OPEN_TIMEOUT_MS = 5_000
 /** A server that hears of the end closes the connection; a silent one must not keep the socket. */
 const CLOSE_MS = 1_000
 /** The driver counts from here on what it can't write. */
 const PARAMETERS_END = 65_534
+/** Asks whether the server takes TLS: the length of the message, and its code. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
+const TAKES_TLS = 'S'.charCodeAt(0)
 /** Modes of TLS in which a certificate is not looked at. */
 const UNCHECKED: readonly unknown[] = ['require', 'allow', 'prefer']
 const asIs = (value: string) => value
@@ -54,8 +63,10 @@ const LIFETIME_MS = { min: 30 * 60_000, max: 60 * 60_000 }
  */
 export class Connection {
   private readonly client: Sql
-  private readonly socket = new HeardSocket()
+  private readonly socket = hearErrors(new Socket())
   private readonly options: ConnectionOptions
+  private readonly tls: TlsOptions
+  private host = ''
   private readonly endsAtMs =
     performance.now() + LIFETIME_MS.min + Math.random() * (LIFETIME_MS.max - LIFETIME_MS.min)
   private previous: Promise<unknown> = Promise.resolve()
@@ -69,7 +80,8 @@ export class Connection {
   constructor(options: ConnectionOptions) {
     this.options = options
     const { url, settings } = options
-    const { ssl } = postgres(url).options
+    const { ssl, sslnegotiation } = postgres(url).options as TlsOptions
+    this.tls = { ssl, sslnegotiation }
     const driverOptions = {
       max: 1,
       fetch_types: false,
@@ -80,7 +92,8 @@ export class Connection {
       onnotice: () => {},
       onclose: () => this.lose(new ConnectionError('CONNECTION_CLOSED')),
       connection: { application_name: 'scoreline', ...SESSION_SETTINGS, ...settings },
-      ssl: ssl === false || UNCHECKED.includes(ssl) ? ssl : this.checkedTls(),
+      // The connection begins TLS itself: the driver stops to hear errors of TLS too early.
+      ssl: false,
       // The types of the driver do not know this option.
       socket: () => this.connect(),
     }
@@ -173,19 +186,38 @@ export class Connection {
     const { path, host, port } = this.client.options
     const server = (await this.options.findServer?.()) ?? { host: host[0], port: port[0] }
     if (this.loss !== null) throw this.loss
-    // TLS asks the server for this name.
-    Object.assign(this.socket, server)
-    this.socket.connect(path ? { path } : { host: this.socket.host, port: Number(server.port) })
-    await once(this.socket, 'connect')
-    return this.socket
+    this.host = server.host ?? ''
+    this.socket.connect(path ? { path } : { host: this.host, port: Number(server.port) })
+    await this.until(this.socket, 'connect')
+    return this.tls.ssl === false ? this.socket : this.secure()
   }
 
-  /** Checks a certificate against the name or address that was asked for. */
-  private checkedTls(): object {
-    return {
-      checkServerIdentity: (_: string, certificate: Parameters<typeof checkServerIdentity>[1]) =>
-        checkServerIdentity(this.socket.host, certificate),
+  /** Begins TLS as the driver does. */
+  private async secure(): Promise<Socket> {
+    const { socket, host } = this
+    const { ssl, sslnegotiation } = this.tls
+    if (sslnegotiation !== 'direct') {
+      socket.write(SSL_REQUEST)
+      const [answer] = (await this.until(socket, 'data')) as [Buffer]
+      if (answer[0] !== TAKES_TLS && ssl === 'prefer') return socket
     }
+    const secured = connectTls({
+      socket,
+      ...(isIP(host) === 0 && { servername: host }),
+      ...(sslnegotiation === 'direct' && { ALPNProtocols: ['postgresql'] }),
+      rejectUnauthorized: !UNCHECKED.includes(ssl),
+      // Told no name, as for an address, Node would compare with `localhost`.
+      checkServerIdentity: (_, certificate) => checkServerIdentity(host, certificate),
+    })
+    await this.until(hearErrors(secured), 'secureConnect')
+    return secured
+  }
+
+  /** @throws the error of the socket, or ConnectionError if it ends before */
+  private until(socket: Socket | TLSSocket, event: string): Promise<unknown[]> {
+    const closed = Promise.withResolvers<never>()
+    socket.once('close', () => closed.reject(this.loss ?? new ConnectionError('CONNECTION_CLOSED')))
+    return Promise.race([once(socket, event), closed.promise])
   }
 }
 
@@ -205,18 +237,18 @@ export function checkParameters(parameters: readonly unknown[]): void {
   if (place >= 0) throw new TypeError(`parameter $${place + 1} of a statement is undefined`)
 }
 
-/** Always hears its errors. The driver removes all listeners where TLS begins. */
-class HeardSocket extends Socket {
-  host = ''
-
-  constructor() {
-    super()
-    this.on('error', () => {})
+/**
+ * Has a socket always hear its errors. The driver removes all listeners when it is closed, and TLS
+ * may report an error after that, which would end the process.
+ */
+function hearErrors<S extends Socket>(socket: S): S {
+  const ignore = () => {}
+  const removeAll = socket.removeAllListeners.bind(socket)
+  socket.removeAllListeners = () => {
+    removeAll()
+    return socket.on('error', ignore)
   }
-
-  override removeAllListeners(): this {
-    return super.removeAllListeners().on('error', () => {})
-  }
+  return socket.on('error', ignore)
 }
 
 /**
