@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
@@ -88,7 +90,8 @@ export class S3Store implements ObjectStore {
     return this.send(range.bytes, async (abortSignal) => {
       try {
         const answer = await client.send(new sdk.GetObjectCommand(input), { abortSignal })
-        const body = answer.Body as Readable
+        const body = answer.Body as IncomingMessage
+        hearErrors(body.socket)
         if (version !== undefined && answer.ETag !== version) {
           body.destroy()
           throw new ObjectStoreError('changed', 'the object has changed')
@@ -241,6 +244,13 @@ export class S3Store implements ObjectStore {
     }, this.options.waitsMs)
   }
 }
+
+/** TLS may report an error when nobody else hears the socket any more, which ends the process. */
+function hearErrors(socket: Socket): void {
+  if (!socket.listeners('error').includes(ignoreError)) socket.on('error', ignoreError)
+}
+
+function ignoreError(): void {}
 
 /** Part of a body; the rest is not read. */
 async function readBytes(body: Readable, { from, bytes }: ByteRange): Promise<Buffer> {

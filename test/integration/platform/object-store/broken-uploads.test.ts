@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createReadStream, type ReadStream } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { ObjectSource } from '../../../../src/platform/object-store/object-store.ts'
@@ -94,4 +95,19 @@ test('an upload whose file can not be read fails alone', async () => {
   await expect(store.replace('key', source)).rejects.toMatchObject({ failure: 'away' })
   expect(performance.now() - beganMs).toBeLessThan(15_000)
   expect(counts.closed).toBe(counts.opened)
+})
+
+// With TLS an error may come when the answer is read, and nobody hears the socket any more.
+test('a connection that fails after a read ends no process', async () => {
+  const open = await openS3Client({ endpoint: null, region: 'us-east-1', usesPathStyle: true })
+  const socket = new EventEmitter()
+  const send = async () => ({
+    Body: Object.assign(Readable.from([PORTION]), { socket }),
+    $metadata: { httpStatusCode: 206 },
+  })
+  const client = { ...open, client: Object.assign(open.client, { send }) }
+  const store = new S3Store({ bucket: 'bucket', prefix: '', client, waitsMs: [] })
+  onTestFinished(() => store.close())
+  expect(await store.read('key', { from: 0, bytes: PORTION.length })).toHaveLength(PORTION.length)
+  expect(socket.emit('error', new Error('a damaged record'))).toBe(true)
 })
