@@ -9,9 +9,6 @@ import { withAdvisoryLock } from '../../platform/db/transactions.ts'
 const LOCK_TIMEOUT_MS = 3_000
 /** Most rows that one statement deletes, so that it ends soon. */
 const DELETED_ROWS_MAX = 10_000
-const LOG_TABLES = ['score_rollups', 'score_sums', 'score_blocks', 'score_keys', 'spool_cursors']
-/** Tables with rows that are often written again. */
-const OTHER_TABLES = ['api_keys', 'refresh_tokens', 'log_trees', 'log_tree_nodes', 'jobs']
 /**
  * Blocks that were drained less than a day ago are kept, however old their requests are said to be:
  * a replica whose clock is years behind has given them these times.
@@ -112,10 +109,16 @@ export class LogTables extends DatabaseStore {
     return row?.stray ?? 0
   }
 
-  /** Removes dead rows, for a database without autovacuum. */
+  /** Removes the dead rows of all tables, for a database without autovacuum. */
   async vacuum(): Promise<void> {
-    for (const table of [...LOG_TABLES, ...OTHER_TABLES]) {
-      await this.db.execute(sql`vacuum (analyze) ${sql.identifier(table)}`)
+    const tables = await queryRows<{ name: string }>(
+      this.db,
+      sql`select relname::text as name from pg_class
+        where relnamespace = current_schema()::regnamespace
+          and relkind in ('r', 'p') and not relispartition`,
+    )
+    for (const { name } of tables) {
+      await this.db.execute(sql`vacuum (analyze) ${sql.identifier(name)}`)
     }
   }
 
