@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
+import { detach } from '../../platform/bytes/detach.ts'
 import { CallGroups } from '../../platform/db/call-groups.ts'
 import { queryRows, type Statements } from '../../platform/db/client.ts'
 import { DATABASE_DEADLINE_MS } from '../../platform/db/guard.ts'
@@ -172,9 +173,8 @@ export class BlockFinder {
     return listed.map((one) => {
       const missing = lost.get(one.block_id)
       if (missing !== undefined) return { lost: missing }
-      const block = blocks.get(one.block_id) ?? null
-      if (block !== null) this.keep(one, block)
-      return { block }
+      const block = blocks.get(one.block_id)
+      return { block: block === undefined ? null : this.keep(one, block) }
     })
   }
 
@@ -183,11 +183,13 @@ export class BlockFinder {
     return outcome
   }
 
-  private keep(listed: ListedBlock, block: StoredBlock): void {
+  private keep(listed: ListedBlock, read: StoredBlock): StoredBlock {
+    const block = { ...read, data: detach(read.data), sources: detach(read.sources) }
     const size = block.data.length + OPENED_FACTOR * block.rawBytes
     // The row can have changed since it was listed; what is damaged can be restored.
     const isAsListed = block.checksum === listed.checksum
     if (isAsListed && areSourcesWhole(block)) this.cache.set(cacheName(block), block, { size })
+    return block
   }
 }
 

@@ -1,4 +1,5 @@
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { detach } from '../../platform/bytes/detach.ts'
 import type { BlockData, Codec } from './stored-block.ts'
 
 /** Higher levels take longer than they save, see `bench/scenarios/blocks.ts`. */
@@ -60,7 +61,11 @@ export function unpacked({ codec, rawBytes, checksum, data }: BlockData): {
 function decompressed(part: Buffer, maxOutputLength: number): Buffer {
   try {
     // All at once: else the output comes in hundreds of small buffers, which are then joined.
-    return zstdDecompressSync(part, { maxOutputLength, chunkSize: maxOutputLength + CHUNK_ROOM })
+    const bytes = zstdDecompressSync(part, {
+      maxOutputLength,
+      chunkSize: maxOutputLength + CHUNK_ROOM,
+    })
+    return bytes.length < Buffer.poolSize ? detach(bytes) : bytes
   } catch (cause) {
     throw new RangeError('the block is damaged', { cause })
   }

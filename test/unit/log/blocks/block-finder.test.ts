@@ -10,7 +10,7 @@ const NOW = Date.parse('2026-11-22T10:00:00Z')
 const BLOCK = {
   firstAtMs: NOW,
   checksum: 1,
-  data: Buffer.alloc(10),
+  data: Buffer.from('a sound block'),
   rawBytes: 10,
   sources: Buffer.alloc(0),
 }
@@ -103,4 +103,12 @@ test('a file that the archive has lost is told to each who looks for a block of 
   const onLost = ({ blockId }: LostBlock) => void lost.push(blockId)
   expect(await Promise.all([find(onLost), find(onLost)])).toEqual([[], []])
   expect(lost).toEqual(['archived', 'archived'])
+})
+
+// Its cache counts bytes of data: it must not keep what Node shares between small buffers.
+test('a block that is found keeps no memory but its own', async () => {
+  const { find } = openFinder(['one'])
+  const [{ data } = BLOCK] = await find()
+  expect(data).toEqual(BLOCK.data)
+  expect(data.buffer.byteLength).toBe(data.length)
 })
