@@ -34,6 +34,8 @@ interface Place {
 const CACHED_BYTES_MAX = 48 * 1024 * 1024
 /** An upper bound of what an opened block takes for each byte of its columns. */
 const OPENED_FACTOR = 6
+/** The same for each deployment, however few requests it has, and once for the block. */
+const DEPLOYMENT_BYTES = 6 * 1024
 /** A request id is made when the headers are there; the answer follows within this time. */
 const ANSWER_MS_MAX = 30 * 60_000
 /** How far clocks were set back between the id and the answer. */
@@ -185,7 +187,10 @@ export class BlockFinder {
 
   private keep(listed: ListedBlock, read: StoredBlock): StoredBlock {
     const block = { ...read, data: detach(read.data), sources: detach(read.sources) }
-    const size = block.data.length + OPENED_FACTOR * block.rawBytes
+    const size =
+      block.data.length +
+      OPENED_FACTOR * block.rawBytes +
+      DEPLOYMENT_BYTES * (block.deployments.length + 1)
     // The row can have changed since it was listed; what is damaged can be restored.
     const isAsListed = block.checksum === listed.checksum
     if (isAsListed && areSourcesWhole(block)) this.cache.set(cacheName(block), block, { size })

@@ -13,6 +13,18 @@ const BLOCK = {
   data: Buffer.from('a sound block'),
   rawBytes: 10,
   sources: Buffer.alloc(0),
+  deployments: [1],
+}
+/** The checksum of no bytes. */
+const WHOLE = { sources: Buffer.alloc(4) }
+
+const ROW = {
+  place: 0,
+  first_at_ms: NOW,
+  bytes: 10,
+  checksum: 1,
+  is_archived: false,
+  is_filter_sound: true,
 }
 
 /** What the readings of a block's data do. */
@@ -35,13 +47,10 @@ function openFinder(...listed: readonly (readonly string[])[]) {
   }
   const rows = listed.flatMap((ids, place) =>
     ids.map((id): ListedBlock & { place: number } => ({
+      ...ROW,
       place,
       block_id: id,
-      first_at_ms: NOW,
-      bytes: 10,
-      checksum: 1,
       is_archived: id.startsWith('archived'),
-      is_filter_sound: true,
     })),
   )
   let lists = 0
@@ -52,7 +61,7 @@ function openFinder(...listed: readonly (readonly string[])[]) {
       if (is_archived) await readings.archive
       if (readings.damaged.has(blockId)) throw new Error(`${blockId} can't be read`)
       if (readings.lost.has(blockId)) onLost?.({ blockId } as LostBlock)
-      else yield { ...BLOCK, blockId } as StoredBlock
+      else yield { ...BLOCK, blockId } as Partial<StoredBlock> as StoredBlock
     }
   }
   const finder = new BlockFinder(db as never, read)
@@ -111,4 +120,23 @@ test('a block that is found keeps no memory but its own', async () => {
   const [{ data } = BLOCK] = await find()
   expect(data).toEqual(BLOCK.data)
   expect(data.buffer.byteLength).toBe(data.length)
+})
+
+// With one request of each deployment, open blocks have taken seven times what was counted.
+test('a block weighs in the cache what its deployments take once it is open', async () => {
+  const countReadings = async (deployments: number) => {
+    let readings = 0
+    // Near and far searches list both.
+    const db = { execute: async () => ['first', 'second'].map((id) => ({ ...ROW, block_id: id })) }
+    const finder = new BlockFinder(db as never, async function* (listed) {
+      for (const { block_id: blockId } of listed) {
+        readings++
+        yield { ...BLOCK, ...WHOLE, blockId, deployments: new Array(deployments).fill(0) } as never
+      }
+    })
+    for await (const block of finder.blocksAt(NOW)) expect(block.data).toEqual(BLOCK.data)
+    return readings
+  }
+  expect(await countReadings(10)).toBe(2)
+  expect(await countReadings(5_000)).toBe(4)
 })
