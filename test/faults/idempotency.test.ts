@@ -120,7 +120,7 @@ describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redi
       const replicas = await KeyedReplicas.start(onTestFinished)
       const { first, second, client } = replicas
       for (let attempt = 0; attempt < STORMS_MAX; attempt++) {
-        await replicas.waitForRedis()
+        await replicas.waitForRedis(replicas.first, replicas.second)
         const before = new Set(await replicas.loggedIds())
         const name = `application of storm ${attempt}`
         const { answered, ...counts } = await storm(replicas, name, harm)

@@ -81,6 +81,29 @@ describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redi
     await expectFirstAnswers(replicas, answers)
     expect((await replicas.loggedIds()).toSorted()).toEqual(answers.map(idOf).toSorted())
   })
+
+  // As with the machine of both: nobody but the database can say that the keys were used.
+  test.concurrent('40 logged scores are not executed again when a process and Redis are lost at once', {
+    timeout: 300_000,
+  }, async ({ onTestFinished }) => {
+    const replicas = await KeyedReplicas.start(onTestFinished)
+    const { first, second, redis } = replicas
+    const answers = await Promise.all(KEYS.map((key) => replicas.score(first, key)))
+    await expect.poll(() => replicas.loggedIds(), { timeout: 30_000 }).toHaveLength(KEYS.length)
+    await Promise.all([first.process.stop('SIGKILL'), redis.kill()])
+    await redis.restart()
+    const others = KEYS.map((key) => replicas.score(second, key, 2))
+    for (const other of await Promise.all(others)) {
+      expect([other.status, other.body]).toEqual([422, expect.any(String)])
+    }
+    const again = await Promise.all(KEYS.map((key) => replicas.score(second, key)))
+    expect(again.map(({ status, body }) => [status, body])).toEqual(
+      answers.map(({ body }) => [200, body]),
+    )
+    await replicas.waitForRedis(second)
+    await expectFirstAnswers(replicas, answers)
+    expect((await replicas.loggedIds()).toSorted()).toEqual(answers.map(idOf).toSorted())
+  })
 })
 
 /** Expects the second replica to give these answers to the keys, sooner or later, and no others. */

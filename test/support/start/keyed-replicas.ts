@@ -86,12 +86,12 @@ export class KeyedReplicas {
     this.slug = (deployed.body['deployment'] as { slug: string }).slug
     const created = await post(`${url}/v1/keys`, { name: 'a key' }, this.owner)
     this.key = String(created.body['key'])
-    await this.waitForRedis()
+    await this.waitForRedis(this.first, this.second)
   }
 
-  /** Waits until both claim the keys of scores in Redis alone. */
-  async waitForRedis(): Promise<void> {
-    for (const { url } of [this.first, this.second]) {
+  /** Waits until these claim the keys of scores in Redis alone. */
+  async waitForRedis(...replicas: readonly Replica[]): Promise<void> {
+    for (const { url } of replicas) {
       await until(async () => (await readMetric(url, 'scoreline_idempotency_keys_in_redis')) === 1)
     }
   }

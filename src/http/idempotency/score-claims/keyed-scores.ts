@@ -88,6 +88,7 @@ export class KeyedScores {
         begunEarly = null
         if (found === null && right === null) return this.beginUnkept(hashes, score)
         if (found === null) continue
+        if (right === null && found.kind === 'claimed') return this.takeUnsure(found, hashes, score)
         if (found.kind !== 'stored') return this.takeFound(found, own, score)
       }
       const begun = await this.beginStored(hashes, score)
@@ -118,22 +119,46 @@ export class KeyedScores {
 
   /** Claims a key in the database, unless the log has it. */
   private async beginStored(hashes: AskedHashes, score: AskedScore): Promise<Begun> {
-    return (await this.findLogged(hashes, score)) ?? this.options.stored.claim(hashes)
+    const logged = await this.findLogged(hashes, score)
+    return logged === 'unknown'
+      ? this.options.counts.notKept()
+      : (logged ?? this.options.stored.claim(hashes))
   }
 
   /** Executes a score that can't be claimed anywhere, unless the log has it. */
   private async beginUnkept(hashes: AskedHashes, score: AskedScore): Promise<Begun> {
-    return (await this.findLogged(hashes, score)) ?? this.options.counts.notKept()
+    const logged = await this.findLogged(hashes, score)
+    return logged === 'unknown' || logged === null ? this.options.counts.notKept() : logged
+  }
+
+  /** Takes a key of a Redis that may have lost keys, unless the log has it. */
+  private async takeUnsure(
+    found: Extract<FoundClaim, { kind: 'claimed' }>,
+    hashes: AskedHashes,
+    score: AskedScore,
+  ): Promise<Begun> {
+    let isTaken = false
+    try {
+      const logged = await this.findLogged(hashes, score)
+      if (logged !== null && logged !== 'unknown') return logged
+      isTaken = true
+      return await this.takeFound(found, hashes.own, score)
+    } finally {
+      if (!isTaken) await this.options.claims.release(found.claim)
+    }
   }
 
   /** @returns null if the log does not have the key */
-  private async findLogged(hashes: AskedHashes, score: AskedScore): Promise<Begun | null> {
-    const { claims, counts, stored } = this.options
+  private async findLogged(
+    hashes: AskedHashes,
+    score: AskedScore,
+  ): Promise<Begun | null | 'unknown'> {
+    const { claims, stored } = this.options
     for (const hash of hashes.all) {
       const looked = await stored.attempt(async () => ({
         found: await claims.findLogged(hash.shortKey),
       }))
-      if (looked === null) return counts.notKept()
+      if (looked === null) return 'unknown'
       if (looked.found !== null) return this.takeFound(looked.found, hash, score)
     }
     return null
