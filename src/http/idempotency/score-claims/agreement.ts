@@ -44,10 +44,6 @@ export interface OwnState {
 /** The lease of the only process of a database, which has keys in no Redis. */
 export const ONLY_LEASE: Lease = { mode: 'fast', mark: '' }
 
-export function isOfOnlyProcess({ mode, mark }: Agreement): boolean {
-  return mode === ONLY_LEASE.mode && mark === ONLY_LEASE.mark
-}
-
 export interface Decision {
   readonly mode: ClaimMode
   readonly mark: string

@@ -2,14 +2,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import { closedWithin } from '../../../platform/closing.ts'
 import { randomBase62 } from '../../../platform/ids.ts'
 import { Periodic } from '../../../platform/periodic.ts'
-import {
-  type ClaimMode,
-  type Decision,
-  decide,
-  isOfOnlyProcess,
-  type Lease,
-  ONLY_LEASE,
-} from './agreement.ts'
+import { type ClaimMode, type Decision, decide, type Lease, ONLY_LEASE } from './agreement.ts'
 import { type AgreementStore, LEASE_MS, type Seen } from './agreement-store.ts'
 
 /** A right to claim keys in a mode. Each change of mode or mark is another object. */
@@ -22,7 +15,7 @@ interface ClaimsModeOptions {
   readonly hasRedis: boolean
   /** Tells whether the scores that were executed before are in the database. */
   readonly isDrainedSince: (sinceMs: number) => boolean
-  /** Tells whether the scores of the process before are in the database. */
+  /** Tells whether the scores that the process before has left here are in the database. */
   readonly isLeftDrained: () => boolean
   /** Looks whether Redis can have keys. */
   readonly look: () => Promise<void>
@@ -87,8 +80,8 @@ export class ClaimsMode {
   private isStarted = false
   private isClosed = false
   private isRoundRunning = false
-  /** True if the process before claimed keys by itself, and what it left may not be drained. */
-  private followsOnly = false
+  /** The lease of the process before, whose scores may not be drained; null once they are. */
+  private leftLease: Lease | null | undefined
   /** True if keys may have been claimed in Redis alone within the last day. */
   hasFastKeys = true
 
@@ -233,10 +226,13 @@ export class ClaimsMode {
    * Decides. Another right than before begins with a decision, but the one before ends here, before
    * others can see that: its reply may be late, or lost.
    */
-  private judge({ agreed, others: inForce }: Seen, run: string | null): Decision {
-    this.followsOnly ||= isOfOnlyProcess(agreed)
-    if (this.followsOnly && this.options.isLeftDrained()) this.followsOnly = false
-    const others = this.followsOnly ? [...inForce, ONLY_LEASE] : inForce
+  private judge({ agreed, others: inForce, hasFastKeys }: Seen, run: string | null): Decision {
+    if (this.leftLease === undefined) {
+      const { mark } = agreed.mode === 'fast' ? agreed : ONLY_LEASE
+      this.leftLease = hasFastKeys ? { mode: 'fast', mark } : null
+    }
+    if (this.leftLease !== null && this.options.isLeftDrained()) this.leftLease = null
+    const others = this.leftLease === null ? inForce : [...inForce, this.leftLease]
     const own = {
       processId: this.processId,
       run,
