@@ -14,30 +14,36 @@ const AWAY_MS = 40_000
 // Side by side, because most of their time they wait.
 describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redis', () => {
   // The client has no answer, and can't know that the score is in the spool.
-  test.concurrent('a score whose process is killed before its answer is answered after 30 s', {
-    timeout: 300_000,
-  }, async ({ onTestFinished }) => {
-    const replicas = await KeyedReplicas.start(onTestFinished, {
-      SCORE_LOG_DURABILITY: 'database',
-    })
-    const { first, second } = replicas
-    const goOn = await replicas.holdDrains()
-    const sentAt = performance.now()
-    const lost = expect(replicas.score(first, 'application')).rejects.toThrow()
-    await replicas.waitForHeldDrain()
-    await first.process.stop('SIGKILL')
-    await lost
-    const early = await replicas.score(second, 'application')
-    expect(early.body).toContain('idempotency_in_progress')
-    await goOn()
-    const again = await replicas.restart(first)
-    await expect.poll(() => replicas.loggedIds(), { timeout: 30_000 }).toHaveLength(1)
-    const answer = await replicas.scoreSoon(second, 'application')
-    expect(performance.now() - sentAt).toBeLessThan(60_000)
-    expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([200, 'true'])
-    expect((await replicas.score(again, 'application')).body).toBe(answer.body)
-    expect(await replicas.loggedIds()).toEqual([idOf(answer)])
-  })
+  test.concurrent.for([
+    ['in Redis', {}],
+    ['in the database', { JWT_SECRET: `${'new '.repeat(8)},${'old '.repeat(8)}` }],
+  ] as const)(
+    'a score whose process is killed before its answer is answered after 30 s, claimed %s',
+    {
+      timeout: 300_000,
+    },
+    async ([, env], { onTestFinished }) => {
+      const durability = { SCORE_LOG_DURABILITY: 'database' }
+      const replicas = await KeyedReplicas.start(onTestFinished, Object.assign(durability, env))
+      const { first, second } = replicas
+      const goOn = await replicas.holdDrains()
+      const sentAt = performance.now()
+      const lost = expect(replicas.score(first, 'application')).rejects.toThrow()
+      await replicas.waitForHeldDrain()
+      await first.process.stop('SIGKILL')
+      await lost
+      const early = await replicas.score(second, 'application')
+      expect(early.body).toContain('idempotency_in_progress')
+      await goOn()
+      const again = await replicas.restart(first)
+      await expect.poll(() => replicas.loggedIds(), { timeout: 30_000 }).toHaveLength(1)
+      const answer = await replicas.scoreSoon(second, 'application')
+      expect(performance.now() - sentAt).toBeLessThan(60_000)
+      expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([200, 'true'])
+      expect((await replicas.score(again, 'application')).body).toBe(answer.body)
+      expect(await replicas.loggedIds()).toEqual([idOf(answer)])
+    },
+  )
 
   // What was answered may have been acted upon: another score must not follow.
   test.concurrent('40 scores whose process is killed right after its answers are never executed again', {

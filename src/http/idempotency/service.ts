@@ -4,8 +4,9 @@ import { Periodic } from '../../platform/periodic.ts'
 import type { Caller, IdempotencyClaim } from '../access/caller.ts'
 import { type AskedHash, type AskedHashes, makeHashes } from './asked-hashes.ts'
 import { type Begun, type ClaimedScore, KeyCounts } from './begun.ts'
+import { CLAIM_PREFIX, type FormerClaim } from './claim-sql.ts'
 import type { EarlyClaim } from './score-claims/early-claim.ts'
-import { type ClaimingScore, KeyedScores } from './score-claims/keyed-scores.ts'
+import { type AskedScore, type ClaimingScore, KeyedScores } from './score-claims/keyed-scores.ts'
 import type { KeyedScore, ScoreClaims } from './score-claims/score-claims.ts'
 import { AnswerSealer, type KeptAnswer, type KeyScope } from './sealer.ts'
 import type { HashClaim, HeldKey, IdempotencyStore } from './store.ts'
@@ -64,8 +65,6 @@ const STORE_PAUSE_MS = 5_000
  * quarter.
  */
 export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
-/** Tells claims of processes that take part in the agreement from those of earlier versions. */
-const CLAIM_PREFIX = 'p-'
 const CLAIM_ID_CHARS = 20
 
 /**
@@ -108,7 +107,7 @@ export class IdempotencyService {
       claims: scoreClaims,
       stored: {
         attempt: async (call) => (this.storeRests ? null : this.attempt(call)),
-        claim: (hashes) => this.claim(hashes),
+        claim: (hashes, score) => this.claim(hashes, score),
         release: (claim) => this.release(claim),
       },
       room: {
@@ -185,10 +184,12 @@ export class IdempotencyService {
   }
 
   /** Claims a key in the database. */
-  private async claim({ own, other, all }: AskedHashes): Promise<Begun> {
+  private async claim({ own, other, all }: AskedHashes, score?: AskedScore): Promise<Begun> {
     if (this.storeRests) return this.counts.notKept()
-    const claimId = CLAIM_PREFIX + randomBase62(CLAIM_ID_CHARS)
+    const claimId = CLAIM_PREFIX + (score?.requestId ?? randomBase62(CLAIM_ID_CHARS))
     const taken: HashClaim[] = []
+    let isOfFormer = false
+    let former: FormerClaim | undefined
     for (const asked of all) {
       const { keyHash, bodyHash } = asked
       const found = await this.attempt(() =>
@@ -200,11 +201,44 @@ export class IdempotencyService {
         return this.counts.answeredWith(this.readAnswer(asked, found.held))
       }
       taken.push({ keyHash, claimId })
+      if (found.former === undefined) continue
+      former = found.former
+      isOfFormer = Buffer.compare(former.bodyHash, bodyHash) === 0
     }
-    this.counts.claimed++
     this.open.set(claimId, { claims: taken, beganAtMs: this.options.clock.monotonicMs() })
     const otherKeyHash = other?.keyHash ?? null
-    return { kind: 'claimed', claim: { keyHash: own.keyHash, otherKeyHash, claimId } }
+    const claim = { keyHash: own.keyHash, otherKeyHash, claimId }
+    const firstId = former?.claimId.slice(CLAIM_PREFIX.length)
+    if (score !== undefined && firstId !== undefined) {
+      const begun = await this.findFormer(claim, score, { firstId, isOfFormer })
+      if (begun !== null) return begun
+    }
+    this.counts.claimed++
+    return { kind: 'claimed', claim }
+  }
+
+  /**
+   * Looks whether the request that had the key before has logged its score before its process died.
+   *
+   * @returns null if the log does not have it
+   */
+  private async findFormer(
+    claim: IdempotencyClaim,
+    { requestId, caller, isLogged, remake }: AskedScore,
+    { firstId, isOfFormer }: { readonly firstId: string; readonly isOfFormer: boolean },
+  ): Promise<Begun | null> {
+    const { counts } = this
+    try {
+      if (firstId === requestId || !(await isLogged(firstId))) return null
+      if (!isOfFormer) throw counts.reusedError()
+      const answer = await remake(firstId)
+      if (answer === null) throw counts.unreadError()
+      await this.keep(claim, caller.teamId, answer)
+      return counts.answeredWith(answer)
+    } catch (error) {
+      await this.release(claim)
+      throw error
+    }
   }
 
   /**

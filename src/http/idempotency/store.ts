@@ -1,10 +1,20 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import { ForeignRowError } from '../../platform/db/asked-rows.ts'
 import { CallGroups } from '../../platform/db/call-groups.ts'
 import { queryRows } from '../../platform/db/client.ts'
 import { bytesList, listRows, nameList, textList } from '../../platform/db/lists.ts'
 import { DatabaseStore } from '../../platform/db/store.ts'
 import type { IdempotencyClaim } from '../access/caller.ts'
+import {
+  CLAIM_PREFIX,
+  type FormerClaim,
+  isFree,
+  listClaims,
+  lockInOrder,
+  NO_BODY,
+  NO_FORMER,
+  SCORE_CLAIM,
+} from './claim-sql.ts'
 
 /** A claim of one hash of a key. */
 export type HashClaim = Omit<IdempotencyClaim, 'otherKeyHash'>
@@ -46,11 +56,15 @@ interface ClaimRow {
   readonly answer: Uint8Array | null
   readonly is_answered: boolean
   readonly is_claimed: boolean
+  readonly former_id: string | null
+  readonly former_body: Uint8Array | null
 }
 
 /** The key of a claim. */
 interface FoundKey {
   readonly held: HeldKey | null
+  /** Absent unless the key was taken over. */
+  readonly former?: FormerClaim
   /** True if its answer has to be read by itself. */
   readonly isLong: boolean
 }
@@ -64,10 +78,6 @@ interface SealedAnswer {
 const ATTEMPTS_MAX = 5
 const CLAIM_END = sql.raw(`now() + interval '${CLAIM_MS} milliseconds'`)
 const KEPT_END = sql.raw(`now() + interval '${KEPT_MS} milliseconds'`)
-/** In place of what is held. */
-const NO_BODY = sql.raw(
-  'null::bytea as body_hash, null::bytea as answer, false as is_answered, true as is_claimed',
-)
 /** Longest wait for a group. A slow database costs less than a second execution. */
 export const STORE_DEADLINE_MS = 5_000
 /** Keys of a statement. */
@@ -107,10 +117,10 @@ export class IdempotencyStore extends DatabaseStore {
   })
 
   /** Claims the key for `CLAIM_MS` if it is free: then nothing is held. */
-  async claim(claim: NewClaim): Promise<{ held: HeldKey | null }> {
+  async claim(claim: NewClaim): Promise<Omit<FoundKey, 'isLong'>> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const { held, isLong } = await this.claims.call(claim)
-      if (!isLong) return { held }
+      const { isLong, ...found } = await this.claims.call(claim)
+      if (!isLong) return found
       const read = await this.readLong(claim.keyHash)
       if (read !== null) return { held: read }
     }
@@ -131,7 +141,8 @@ export class IdempotencyStore extends DatabaseStore {
   private async keepLong({ claim, answer }: SealedAnswer): Promise<boolean> {
     const rows = await queryRows(
       this.db,
-      sql`update idempotency_keys set answer = ${answer}::bytea, expires_at = ${KEPT_END}
+      sql`update idempotency_keys set answer = ${answer}::bytea, expires_at = ${KEPT_END},
+          claim_id = ${CLAIM_PREFIX}
         where key_hash = ${claim.keyHash}::bytea and claim_id = ${claim.claimId} returning 1`,
     )
     return rows.length > 0
@@ -154,7 +165,7 @@ export class IdempotencyStore extends DatabaseStore {
       const key = nameHash(claim.keyHash)
       const held = found.get(key)
       const first = byKey.get(key)
-      if (held !== undefined) return held
+      if (held !== undefined && (held.held !== null || first === claim)) return held
       const isFirst = first === undefined || first === claim
       return isFirst ? { held: null, isLong: false } : underWay(first.bodyHash)
     })
@@ -165,7 +176,7 @@ export class IdempotencyStore extends DatabaseStore {
    * for long. Where two statements claim a key at the same moment, the second one finds it taken,
    * and reads it next. A key that is neither free nor held at the last attempt counts as under way.
    *
-   * @returns the keys that are held
+   * @returns the keys that are held, or were taken over
    */
   private async claimEach(
     claims: ReadonlyMap<string, NewClaim>,
@@ -177,6 +188,10 @@ export class IdempotencyStore extends DatabaseStore {
         const key = nameHash(row.key_hash)
         if (!open.delete(key)) throw new ForeignRowError('the row of another one')
         const { body_hash: bodyHash, answer, is_claimed: isClaimed, is_answered: isAnswered } = row
+        const { former_id: claimId, former_body: formerBody } = row
+        if (claimId !== null && formerBody !== null) {
+          found.set(key, { held: null, former: { claimId, bodyHash: formerBody }, isLong: false })
+        }
         if (bodyHash === null) continue
         const isLong = isAnswered && answer === null
         found.set(key, { held: { bodyHash, answer, isClaimed }, isLong })
@@ -204,7 +219,7 @@ export class IdempotencyStore extends DatabaseStore {
         where not exists (select from idempotency_keys as present
           where present.key_hash = asked.key_hash)
           and (select set_config('synchronous_commit', 'off', true)) = 'off'
-        order by key_hash on conflict do nothing returning key_hash, ${NO_BODY}`,
+        order by key_hash on conflict do nothing returning key_hash, ${NO_BODY}, ${NO_FORMER}`,
     )
   }
 
@@ -214,7 +229,9 @@ export class IdempotencyStore extends DatabaseStore {
     return queryRows<ClaimRow>(
       this.db,
       sql`with free as (
-          select key_hash from idempotency_keys where ${isAsked} and (${isFree('')})
+          select key_hash, case when expires_at > now() and claim_id like ${`${SCORE_CLAIM}%`}
+              then claim_id end as former_id, body_hash as former_body
+          from idempotency_keys where ${isAsked} and (${isFree('')})
           order by key_hash for update skip locked
         ), own as (
           update idempotency_keys as stored set body_hash = asked.body_hash,
@@ -222,13 +239,13 @@ export class IdempotencyStore extends DatabaseStore {
             changed_at = null, answer = null
           from free join ${listClaims(claims)} using (key_hash)
           where stored.key_hash = free.key_hash and (${isFree('stored.')})
-          returning stored.key_hash
+          returning stored.key_hash, former_id, former_body
         )
-        select key_hash, ${NO_BODY} from own
+        select key_hash, ${NO_BODY}, former_id, former_body from own
         union all
         select key_hash, body_hash,
           case when octet_length(answer) <= ${sql.raw(`${JOINT_ANSWER_BYTES_MAX}`)} then answer end,
-          answer is not null, claimed_until > now()
+          answer is not null, claimed_until > now(), ${NO_FORMER}
         from idempotency_keys where ${isAsked} and not (${isFree('')})`,
     )
   }
@@ -248,13 +265,14 @@ export class IdempotencyStore extends DatabaseStore {
     const asked = listRows(kept.map(({ claim, answer }) => [claim.keyHash, claim.claimId, answer]))
     const rows = await queryRows<{ claim_id: string }>(
       this.db,
-      sql`update idempotency_keys as present set answer = own.answer, expires_at = ${KEPT_END}
+      sql`update idempotency_keys as present set answer = own.answer,
+          expires_at = ${KEPT_END}, claim_id = ${CLAIM_PREFIX}
         from (
-          select key_hash, asked.answer from idempotency_keys as stored
+          select key_hash, claim_id, asked.answer from idempotency_keys as stored
           join ${asked} as asked (key_hash, claim_id, answer) using (key_hash, claim_id)
           order by key_hash for update of stored
         ) as own
-        where present.key_hash = own.key_hash returning claim_id`,
+        where present.key_hash = own.key_hash returning own.claim_id`,
     )
     const done = new Set(rows.map((row) => row.claim_id))
     return kept.map(({ claim }) => done.has(claim.claimId))
@@ -371,24 +389,6 @@ export class IdempotencyStore extends DatabaseStore {
   async vacuum(): Promise<void> {
     await this.db.execute(sql`vacuum (analyze) idempotency_keys, idempotency_usage`)
   }
-}
-
-/** A key that nobody has, or has any more; see the states in `IdempotencyService`. */
-function isFree(row: '' | 'stored.'): SQL {
-  const of = (column: string) => sql.raw(`${row}${column}`)
-  return sql`${of('expires_at')} <= now() or (${of('answer')} is null
-    and ${of('changed_at')} is null and ${of('claimed_until')} <= now())`
-}
-
-/** The rows of these hashes, locked in their order. */
-function lockInOrder(hashes: SQL): SQL {
-  return sql`select key_hash, claim_id from idempotency_keys
-    where key_hash = any(${hashes}) order by key_hash for update`
-}
-
-function listClaims(claims: readonly NewClaim[]): SQL {
-  const rows = claims.map(({ keyHash, bodyHash, claimId }) => [keyHash, bodyHash, claimId])
-  return sql`${listRows(rows)} as asked (key_hash, body_hash, claim_id)`
 }
 
 function underWay(bodyHash: Uint8Array): FoundKey {

@@ -11,7 +11,7 @@ interface KeyedScoresOptions {
   readonly stored: {
     /** @returns null if the database fails, or was silent just now */
     attempt<T>(call: () => Promise<T>): Promise<T | null>
-    claim(hashes: AskedHashes): Promise<Begun>
+    claim(hashes: AskedHashes, score: AskedScore): Promise<Begun>
     release(claim: IdempotencyClaim): Promise<void>
   }
   readonly room: {
@@ -25,7 +25,7 @@ interface KeyedScoresOptions {
 export type ClaimingScore = Pick<KeyedScore, 'requestId' | 'isLogged'>
 
 /** A request for a score, and who sent it. */
-interface AskedScore extends KeyedScore {
+export interface AskedScore extends KeyedScore {
   readonly caller: Caller
 }
 
@@ -122,7 +122,7 @@ export class KeyedScores {
     const logged = await this.findLogged(hashes, score)
     return logged === 'unknown'
       ? this.options.counts.notKept()
-      : (logged ?? this.options.stored.claim(hashes))
+      : (logged ?? this.options.stored.claim(hashes, score))
   }
 
   /** Executes a score that can't be claimed anywhere, unless the log has it. */
