@@ -22,6 +22,8 @@ interface AppErrorOptions {
   readonly retryAfterMs?: number
   /** With `unavailable`: it stays so until an operator acts. */
   readonly isLasting?: boolean
+  /** With `unavailable`: the score is in the log all the same. */
+  readonly isLogged?: boolean
   readonly cause?: unknown
 }
 
@@ -33,6 +35,7 @@ export class AppError extends Error {
   readonly details: readonly ErrorDetail[] | undefined
   readonly retryAfterMs: number | undefined
   readonly isLasting: boolean
+  readonly isLogged: boolean
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, { cause: options.cause })
@@ -41,7 +44,13 @@ export class AppError extends Error {
     this.details = options.details
     this.retryAfterMs = options.retryAfterMs
     this.isLasting = options.isLasting === true
+    this.isLogged = options.isLogged === true
   }
+}
+
+/** Tells whether a score was logged though it failed: its key may not be free. */
+export function isLoggedAllTheSame(error: unknown): boolean {
+  return error instanceof AppError && error.isLogged
 }
 
 /** Tells whether the same work may succeed later, without anybody doing anything. */

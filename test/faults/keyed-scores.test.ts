@@ -10,14 +10,15 @@ import {
 
 const KEYS = Array.from({ length: 40 }, (_, at) => `application ${at}`)
 const AWAY_MS = 40_000
+const CLAIMED = [
+  ['in Redis', {}],
+  ['in the database', { JWT_SECRET: `${'new '.repeat(8)},${'old '.repeat(8)}` }],
+] as const
 
 // Side by side, because most of their time they wait.
 describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redis', () => {
   // The client has no answer, and can't know that the score is in the spool.
-  test.concurrent.for([
-    ['in Redis', {}],
-    ['in the database', { JWT_SECRET: `${'new '.repeat(8)},${'old '.repeat(8)}` }],
-  ] as const)(
+  test.concurrent.for(CLAIMED)(
     'a score whose process is killed before its answer is answered after 30 s, claimed %s',
     {
       timeout: 300_000,
@@ -42,6 +43,25 @@ describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redi
       expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([200, 'true'])
       expect((await replicas.score(again, 'application')).body).toBe(answer.body)
       expect(await replicas.loggedIds()).toEqual([idOf(answer)])
+    },
+  )
+
+  test.concurrent.for(CLAIMED)(
+    'a score that the database takes too late is never executed again, claimed %s',
+    {
+      timeout: 300_000,
+    },
+    async ([, env], { onTestFinished }) => {
+      const durability = { SCORE_LOG_DURABILITY: 'database' }
+      const replicas = await KeyedReplicas.start(onTestFinished, Object.assign(durability, env))
+      const { first, second } = replicas
+      const goOn = await replicas.holdDrains()
+      const late = await replicas.score(first, 'application')
+      expect(late.body).toContain('the score was logged')
+      await goOn()
+      const answer = await replicas.scoreSoon(second, 'application')
+      expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([200, 'true'])
+      expect(await replicas.loggedIds()).toEqual([late.headers['x-request-id']])
     },
   )
 

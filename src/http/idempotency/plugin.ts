@@ -1,12 +1,13 @@
 import type {
   FastifyReply,
   FastifyRequest,
+  onErrorHookHandler,
   onSendHookHandler,
   preHandlerHookHandler,
   RequestPayload,
 } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { AppError } from '../../errors.ts'
+import { AppError, isLoggedAllTheSame } from '../../errors.ts'
 import type { Caller, IdempotencyClaim } from '../access/caller.ts'
 import { provenCaller } from '../access/request-caller.ts'
 import type { ClaimedScore } from './begun.ts'
@@ -40,6 +41,8 @@ interface Keyed {
   claim: IdempotencyClaim | null
   /** In place of `claim` where the log keeps the answer. */
   score: ClaimedScore | null
+  /** True if the log has the score of a request that failed. */
+  isLogged: boolean
 }
 
 /** End of a request whose body was streamed. */
@@ -84,6 +87,7 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
       // After the hooks of other plugins: what they refuse is not claimed.
       route.preParsing = [...toList(route.preParsing), takeBody]
       route.preHandler = [...toList(route.preHandler), claimKey]
+      route.onError = [...toList(route.onError), noteLogged]
       route.onSend = [...toList(route.onSend), keepAnswer]
     })
 
@@ -149,6 +153,11 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
       await auditLog.note(caller, { action: 'secret.replay', subject: id, after })
     }
 
+    const noteLogged: onErrorHookHandler = ({ keyed }, _reply, error, done) => {
+      if (keyed !== null) keyed.isLogged = isLoggedAllTheSame(error)
+      done()
+    }
+
     const keepAnswer: onSendHookHandler = (request, reply, payload, done) => {
       const { keyed } = request
       if (keyed === null || keyed.state === 'read' || keyed.state === 'settled') {
@@ -164,6 +173,8 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
           if (!isKept) sayNotKept()
           done(null, payload)
         })
+      } else if (score !== null && keyed.isLogged) {
+        idempotency.keepScore(score, provenCaller(request).teamId, () => done(null, payload))
       } else if (score !== null) {
         idempotency.releaseScore(score).then(() => done(null, payload), done)
       } else if (keyed.claim === null) {
@@ -175,6 +186,9 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
           if (!isKept) sayNotKept()
           done(null, payload)
         }, done)
+      } else if (keyed.isLogged) {
+        idempotency.leave(keyed.claim)
+        done(null, payload)
       } else idempotency.release(keyed.claim).then(() => done(null, payload), done)
     }
   },
@@ -190,7 +204,7 @@ function takeBody(
 ): void {
   if (request.headers[HEADER] !== undefined) {
     const bodyDigest = computeDigest('')
-    const keyed: Keyed = { bodyDigest, state: 'read', claim: null, score: null }
+    const keyed: Keyed = { bodyDigest, state: 'read', claim: null, score: null, isLogged: false }
     request.keyed = keyed
     request.onBody = (bytes) => {
       keyed.bodyDigest = computeDigest(bytes)

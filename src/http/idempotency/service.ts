@@ -282,6 +282,11 @@ export class IdempotencyService {
     await this.releaseAll(hashes.map((hash) => ({ keyHash: hash, claimId })))
   }
 
+  /** Leaves a claim whose score is logged to its end: then the log has the answer. */
+  leave({ claimId }: IdempotencyClaim): void {
+    this.open.delete(claimId)
+  }
+
   private async releaseAll(claims: readonly HashClaim[]): Promise<void> {
     for (const claim of claims) {
       if (this.storeRests) return

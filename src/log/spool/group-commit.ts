@@ -77,14 +77,17 @@ export class GroupCommit {
   }
 
   private endOverdue(group: Group, text: string): void {
-    if (group === this.gathering) {
+    const isWritten = group !== this.gathering
+    if (!isWritten) {
       this.gathering = null
       this.writer.clear()
     } else this.overdueRequests += group.requests
     for (const one of this.waiting) {
       if (one.group === group) this.waiting.delete(one)
     }
-    group.answer(new AppError('unavailable', text))
+    // A sync that ends late may fail, and its records are truncated.
+    const isLogged = isWritten && this.options.durability === 'database'
+    group.answer(new AppError('unavailable', text, { isLogged }))
   }
 
   private readonly write = (): void => {

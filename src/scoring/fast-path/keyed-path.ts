@@ -1,3 +1,4 @@
+import { isLoggedAllTheSame } from '../../errors.ts'
 import type { Begun, ClaimedScore } from '../../http/idempotency/begun.ts'
 import { computeDigest } from '../../http/idempotency/sealer.ts'
 import type { IdempotencyService } from '../../http/idempotency/service.ts'
@@ -21,6 +22,7 @@ export type KeyedIdempotency = Pick<
   | 'dropEarly'
   | 'keep'
   | 'release'
+  | 'leave'
   | 'keepScore'
   | 'releaseScore'
 >
@@ -107,7 +109,8 @@ export class KeyedPath {
     const onOutcome = (outcome: string | Error) => {
       if (outcome instanceof Error) {
         const known = { caller, quotaDecision, failure: outcome }
-        void idempotency.releaseScore(claim).then(() => fallBack(scoring, known))
+        const held = { kind: 'claimed-score', claim } as const
+        void this.release(scoring, held, outcome).then(() => fallBack(scoring, known))
       } else {
         idempotency.keepScore(claim, caller.teamId, (isKept) =>
           answer(scoring, quotaDecision, outcome, !isKept),
@@ -143,7 +146,7 @@ export class KeyedPath {
       }
       if (begun.kind !== 'not-kept') claim = begun
       if (!(await this.isStillTaken(scoring))) {
-        await this.release(claim)
+        await this.release(scoring, claim)
         fallBack(scoring, { ...known, body: body.bytes })
         return
       }
@@ -153,7 +156,7 @@ export class KeyedPath {
         this.options.answer(scoring, quotaDecision, text, !isKept),
       )
     } catch (failure) {
-      await this.release(claim)
+      await this.release(scoring, claim, failure)
       fallBack(scoring, { ...known, failure: failure as Error })
     }
   }
@@ -195,9 +198,17 @@ export class KeyedPath {
         .then(onKept, () => onKept(false))
   }
 
-  private async release(claim: Claim | null): Promise<void> {
+  private async release(
+    { caller }: Scoring,
+    claim: Claim | null,
+    failure?: unknown,
+  ): Promise<void> {
     const { idempotency } = this.options
-    if (claim?.kind === 'claimed-score') await idempotency.releaseScore(claim.claim)
+    const isLogged = isLoggedAllTheSame(failure)
+    if (claim?.kind === 'claimed-score' && isLogged) {
+      idempotency.keepScore(claim.claim, caller.teamId, () => undefined)
+    } else if (claim?.kind === 'claimed' && isLogged) idempotency.leave(claim.claim)
+    else if (claim?.kind === 'claimed-score') await idempotency.releaseScore(claim.claim)
     else if (claim !== null) await idempotency.release(claim.claim)
   }
 
