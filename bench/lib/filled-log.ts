@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { CompiledModel } from '../../src/engine/index.ts'
 import { BlockEncoder } from '../../src/log/blocks/block-encoder.ts'
-import { makeInsert } from '../../src/log/blocks/insert-block.ts'
+import { makeInsert } from '../../src/log/blocks/block-rows.ts'
 import { BlockTables } from '../../src/log/blocks/upkeep/block-tables.ts'
 import { writeDrainedSources } from '../../src/log/proof/block-sources.ts'
 import { LogTables } from '../../src/log/retention/partitions.ts'

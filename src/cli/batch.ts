@@ -1,10 +1,13 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
 import { extname } from 'node:path'
-import type { Writable } from 'node:stream'
+import { Readable, type Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Static } from '@sinclair/typebox'
 import { Command, Option } from 'commander'
-import { BATCH_FORMATS } from '../../schemas/batches.ts'
+import { BATCH_FORMATS, type Batch } from '../../schemas/batches.ts'
 import { ChoiceOption, readArguments, UsageError, urlOption } from './arguments.ts'
-import { BatchClient, type RemoteBatch } from './batch-client.ts'
 import { printable, sentence, table } from './print.ts'
 import {
   type CommandContext,
@@ -15,6 +18,7 @@ import {
   type Report,
 } from './program.ts'
 import { RemoteError, RemoteService } from './remote-service.ts'
+
 /** Things that the commands get from their process, or from a test. */
 export interface BatchContext {
   /** The way the program is called. */
@@ -252,4 +256,88 @@ export function endLine({ id, status, counts, message, warnings = [] }: RemoteBa
 
 function numberText(value: number): string {
   return value.toLocaleString('en-US')
+}
+
+export type RemoteBatch = Static<typeof Batch>
+
+interface Order {
+  readonly file: string
+  readonly type: string
+  /** Values of the query; undefined ones are left out. */
+  readonly options: Readonly<Record<string, string | undefined>>
+}
+
+/** Batches of a running service, through its API. */
+class BatchClient {
+  private readonly service: RemoteService
+
+  constructor(service: RemoteService) {
+    this.service = service
+  }
+
+  async upload({ file, type, options }: Order): Promise<RemoteBatch> {
+    const given = Object.entries(options).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as const],
+    )
+    const query = new URLSearchParams(given.map(([name, value]) => [name, value]))
+    const body = Readable.toWeb(createReadStream(file))
+    const batch = await this.service.readJson(`/v1/batches/upload?${query}`, {
+      method: 'POST',
+      headers: { 'content-type': type },
+      body: body as unknown as ReadableStream,
+      duplex: 'half',
+    })
+    return batch as RemoteBatch
+  }
+
+  async get(id: string): Promise<RemoteBatch> {
+    return (await this.service.readJson(formatPath(id))) as RemoteBatch
+  }
+
+  /** Reads a batch that runs, also after the service was away. */
+  async watch(id: string, pollMs: number): Promise<RemoteBatch> {
+    return (await this.service.readPatiently(formatPath(id), pollMs)) as RemoteBatch
+  }
+
+  async list(): Promise<readonly RemoteBatch[]> {
+    const { batches } = (await this.service.readJson('/v1/batches')) as { batches: RemoteBatch[] }
+    return batches
+  }
+
+  async cancel(id: string): Promise<RemoteBatch> {
+    return (await this.service.readJson(`${formatPath(id)}/cancel`, {
+      method: 'POST',
+    })) as RemoteBatch
+  }
+
+  /**
+   * Writes results or errors to a file, which appears when it is complete, or to a stream.
+   *
+   * @param out name of the file; null: the stream
+   */
+  async download(
+    id: string,
+    what: 'results' | 'errors',
+    { out, stdout }: { readonly out: string | null; readonly stdout: Writable },
+  ): Promise<void> {
+    const response = await this.service.send(`${formatPath(id)}/${what}`)
+    const { body } = response
+    const chunks = body === null ? Readable.from([]) : Readable.fromWeb(body as never)
+    if (out === null) {
+      await pipeline(chunks, stdout, { end: false })
+      return
+    }
+    const part = `${out}.part`
+    try {
+      await pipeline(chunks, createWriteStream(part))
+      await rename(part, out)
+    } catch (cause) {
+      await rm(part, { force: true })
+      throw new RemoteError(`${out} could not be written to its end`, { cause })
+    }
+  }
+}
+
+function formatPath(id: string): string {
+  return `/v1/batches/${encodeURIComponent(id)}`
 }

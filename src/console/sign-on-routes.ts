@@ -14,8 +14,7 @@ import type { AuthService } from '../identity/auth/service.ts'
 import { systemClock } from '../platform/clock.ts'
 import { errorFacts } from '../platform/error-facts.ts'
 import { LogThrottle } from '../platform/log-throttle.ts'
-import { SIGN_ON_COOKIE } from './cookie.ts'
-import type { ConsoleSession } from './session.ts'
+import { type ConsoleSession, SIGN_ON_COOKIE } from './session.ts'
 
 interface ConsoleSignOnOptions {
   readonly auth: AuthService

@@ -4,7 +4,7 @@ import {
   SLOT_FIRST_BIN,
   SLOT_MISSING,
 } from './compile.ts'
-import { EngineError } from './errors.ts'
+import { EngineError } from './issues.ts'
 import { findGradeIndex, probabilityOfDefault } from './scaling.ts'
 import { isUnmatched, type Outcome, readOutcomeAtOffset } from './score.ts'
 

@@ -5,8 +5,8 @@ import {
   IntervalTableBuilder,
   type IntervalTables,
 } from './bin-tables.ts'
-import { EngineError } from './errors.ts'
 import { type Interval, parseInterval } from './interval.ts'
+import { EngineError } from './issues.ts'
 import { compileGrades, computeScale, type GradeTable, type Scale } from './scaling.ts'
 import {
   CATEGORY_DELIMITER,

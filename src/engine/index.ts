@@ -26,8 +26,8 @@ export {
   type OtherBin,
   type ScoreTarget,
 } from './counterfactuals.ts'
-export { EngineError, type EngineErrorCode } from './errors.ts'
 export { DECIMAL, nextDown, nextUp, parseInterval } from './interval.ts'
+export { EngineError, type EngineErrorCode } from './issues.ts'
 export { type FoundReasons, type Reason, ReasonFinder } from './reason-finder.ts'
 export {
   type FeatureReasonSpec,
@@ -63,6 +63,7 @@ export {
   BINS_PER_FEATURE_MAX,
   CATEGORY_DELIMITER,
   DEFAULT_SPEC_VERSION,
+  ENGINE_VERSION,
   FEATURES_MAX,
   type FeatureSpec,
   MISSING,
@@ -82,5 +83,4 @@ export {
   type SpecIssue,
 } from './validate.ts'
 export { isCount, isCountable } from './validate-counts.ts'
-export { ENGINE_VERSION } from './version.ts'
 export { WrittenCategories } from './written-categories.ts'

@@ -1,4 +1,4 @@
-import { EngineError } from './errors.ts'
+import { EngineError } from './issues.ts'
 import type { RiskGradeSpec, ScalingSpec, ScorecardSpec } from './spec.ts'
 
 /** Converts a score to odds: `factor` in points per unit of log-odds, `offset` the score at 1:1. */

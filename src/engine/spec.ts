@@ -77,3 +77,9 @@ export const RESERVED_FEATURE_NAMES: ReadonlySet<string> = new Set([
   'id',
   '__proto__',
 ])
+
+/**
+ * Version of the arithmetic, logged with each result. Raise it when a change can give the same spec
+ * and the same values another score, probability, grade, bin or cell, be it in the last bit.
+ */
+export const ENGINE_VERSION = 1

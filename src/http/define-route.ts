@@ -1,4 +1,9 @@
-import type { FastifyContextConfig, FastifySchema, RouteShorthandOptions } from 'fastify'
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifySchema,
+  RouteShorthandOptions,
+} from 'fastify'
 import type { Operation } from '../../schemas/docs.ts'
 import type { Access } from './access/caller.ts'
 import type { KeyedScore } from './idempotency/score-claims/score-claims.ts'
@@ -70,3 +75,20 @@ declare module 'fastify' {
 
 /** Scoring routes are measured by it, and shed when the process is overloaded. */
 export type Load = 'single' | 'batch'
+
+/**
+ * The limit of a route's body: its own, or the limit of the service where that is smaller.
+ *
+ * @param bytesMax in bytes
+ */
+export function readBodyLimit(app: FastifyInstance, bytesMax: number): number {
+  return Math.min(bytesMax, app.initialConfig.bodyLimit ?? bytesMax)
+}
+
+/** Limits the bodies of all routes that the plugin registers from here on without a limit. */
+export function limitBodies(app: FastifyInstance, bytesMax: number): void {
+  const bodyLimit = readBodyLimit(app, bytesMax)
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'GET') route.bodyLimit ??= bodyLimit
+  })
+}

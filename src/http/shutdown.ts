@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import type { Readiness } from './readiness.ts'
+import type { Readiness } from './health.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

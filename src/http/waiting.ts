@@ -5,8 +5,7 @@ import { type FastifyInstance, fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { MetricRegistry } from '../platform/metrics/registry.ts'
 import { VERSION } from '../platform/version.ts'
-import { healthRoutes } from './health.ts'
-import { Readiness } from './readiness.ts'
+import { healthRoutes, Readiness } from './health.ts'
 import { errorReply } from './reply.ts'
 
 const RETRY_MS = 1_000

@@ -5,7 +5,7 @@ import { Job } from '../../schemas/jobs.ts'
 import { ANALYSTS, ANY_MEMBER } from '../http/access/caller.ts'
 import { userCaller } from '../http/access/request-caller.ts'
 import { defineRoute } from '../http/define-route.ts'
-import { jobFields } from './response.ts'
+import { jobFields } from './job.ts'
 import type { JobService } from './service.ts'
 
 const JobParams = Type.Object({ id: Type.String() })

@@ -8,13 +8,12 @@
 export type { ArchivePlace } from './archive/archive-bytes.ts'
 export type { ArchiveAdoption } from './archive/identity.ts'
 export type { OpenArchive } from './archive/open.ts'
-export type { NameHasher } from './blocks/block.ts'
 export type { OpenBlock } from './blocks/block-decoder.ts'
 export type { BlockRow } from './blocks/block-rows.ts'
 export type { BlockReader } from './blocks/block-store.ts'
 export { readSums } from './blocks/block-sums.ts'
-export type { Damage } from './blocks/damaged-block.ts'
-export type { DamagedBlocks } from './blocks/damaged-blocks.ts'
+export type { NameHasher } from './blocks/columns.ts'
+export type { Damage, DamagedBlocks } from './blocks/damaged-block.ts'
 export { type DrainedBlock, encodeByHour } from './blocks/encode-blocks.ts'
 export { deploymentHash } from './blocks/hashes.ts'
 export type { CountedResults, FlatCounts } from './blocks/result-counts.ts'
@@ -22,7 +21,7 @@ export type { StoredBlock } from './blocks/stored-block.ts'
 export type { Drain } from './drain/drain.ts'
 export type { SetAside } from './drain/set-aside.ts'
 export { type Erases, withoutReferences } from './erasure/erased-record.ts'
-export { hashOfReference } from './erasure/reference-hash.ts'
+export { hashOfReference } from './erasure/erasure-list.ts'
 export type { OpenScoreLog } from './open.ts'
 export {
   CheckpointSigner,
@@ -55,7 +54,7 @@ export {
   type LoggedResults,
 } from './reading/cell-columns.ts'
 export type { ScannedColumns, ScannedModel } from './reading/columns.ts'
-export { erasureFields } from './reading/erasure/response.ts'
+export { erasureFields } from './reading/erasure/service.ts'
 export type { LogExportQuery } from './reading/export/service.ts'
 export type { PickedRequests, ScanQuery, UnreadBlock } from './reading/log-query.ts'
 export type { LogReader } from './reading/log-reader.ts'
@@ -86,6 +85,7 @@ export {
   latencyPercentileMs,
 } from './rollups/buckets.ts'
 export { readMoment, readTimeRange, requireOrder } from './rollups/moment.ts'
+export type { RollupRow } from './rollups/rollup.ts'
 export {
   addRequest,
   latencyShareMs,
@@ -93,7 +93,6 @@ export {
   mergedRollup,
   type Rollup,
 } from './rollups/rollup.ts'
-export type { RollupRow } from './rollups/rollup-rows.ts'
 export {
   coverRange,
   SPAN_MS,

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { epochMs, momentText } from '../platform/db/moments.ts'
+import { epochMs, momentText } from '../platform/db/client.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import type { ScoredApplicant, StoredResult } from './applicant.ts'
 

@@ -2,9 +2,14 @@ import { createHash } from 'node:crypto'
 import { type SQL, sql } from 'drizzle-orm'
 import type { Environment } from '../http/access/caller.ts'
 import { hashOfReference } from '../log/index.ts'
-import { type Database, queryRows, type Transaction } from '../platform/db/client.ts'
+import {
+  type Database,
+  epochMs,
+  momentText,
+  queryRows,
+  type Transaction,
+} from '../platform/db/client.ts'
 import { bigintList, textList } from '../platform/db/lists.ts'
-import { epochMs, momentText } from '../platform/db/moments.ts'
 import { parseStoredJson } from '../platform/json.ts'
 import type { MatchedFact, OutcomeSender } from './fact-writer.ts'
 import type { ImportStep } from './import-store.ts'

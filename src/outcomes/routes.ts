@@ -19,8 +19,7 @@ import {
   OUTCOME_SENDERS,
 } from '../http/access/caller.ts'
 import { provenCaller, userCaller } from '../http/access/request-caller.ts'
-import { readBodyLimit } from '../http/body-limit.ts'
-import { defineRoute } from '../http/define-route.ts'
+import { defineRoute, readBodyLimit } from '../http/define-route.ts'
 import type { AuditLogService } from '../identity/audit/service.ts'
 import type { OutcomeDefinitions } from './definitions.ts'
 import type { OutcomeSender } from './fact-writer.ts'

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { systemClock } from './clock.ts'
-import { Histogram } from './metrics/histogram.ts'
 import { LagWindow } from './metrics/lag-window.ts'
+import { Histogram } from './metrics/registry.ts'
 
 /** Time as a thread sees it. */
 interface ThreadClock {

@@ -2,7 +2,7 @@ import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit'
 import fastifyPlugin from 'fastify-plugin'
 import type { AddressCounter } from '../http/malformed.ts'
 import { type Limiter, type QuotaDecision, rateLimited, WINDOW_MS } from './limiter.ts'
-import { makeAddressSubject } from './subject.ts'
+import { makeAddressSubject } from './look-up-gate.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts'
 import { DamagedBlock, openArchiveBytes, openLogReader } from '../log/database.ts'
 import { systemClock } from '../platform/clock.ts'
 import { openThreadDatabase } from '../platform/db/thread-database.ts'
-import { goBehindRequests } from '../platform/thread-priority.ts'
+import { goBehindRequests } from '../platform/threads.ts'
 import { makeReports } from './make-reports.ts'
 import type { ReportFault, ReportOrder, ReportReply, ReportsWorkerData } from './reports.ts'
 

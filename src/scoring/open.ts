@@ -1,4 +1,4 @@
-import type { Readiness } from '../http/readiness.ts'
+import type { Readiness } from '../http/health.ts'
 import type { KeyService } from '../identity/keys/service.ts'
 import { KeysInUseStore } from '../identity/keys/store.ts'
 import type { LogReader, ScoreLog } from '../log/index.ts'

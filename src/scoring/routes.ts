@@ -18,7 +18,7 @@ import { FEATURES_MAX } from '../engine/index.ts'
 import { AppError } from '../errors.ts'
 import { SCORING_KEY } from '../http/access/caller.ts'
 import { keyCaller } from '../http/access/request-caller.ts'
-import { readBodyLimit } from '../http/body-limit.ts'
+import { readBodyLimit } from '../http/define-route.ts'
 import type { LoadShedder } from '../http/overload/load-shedder.ts'
 import { JSON_TYPE } from '../http/reply.ts'
 import { acceptInstances, validatorCompiler } from '../http/validators.ts'
@@ -26,12 +26,15 @@ import type { ScoreKey } from '../log/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import {
   type BatchCall,
+  type BatchResponse,
+  countFeatures,
   likelyScorecardId,
   readBatchRequest,
   readScorecardBatch,
+  ScoredBatch,
+  weighBatch,
 } from './batch-request.ts'
 import type { BatchThreads } from './batch-threads/batch-threads.ts'
-import { countFeatures, weighBatch } from './batch-threads/batch-weight.ts'
 import { type LoggedAnswers, makeKeyedScore } from './keyed-score.ts'
 import { reasonsWanted } from './reason-texts.ts'
 import type { AnswerForm, BatchRequest, SingleRequest } from './requests.ts'
@@ -43,7 +46,6 @@ import {
   SCORE_OPERATION,
   SCORE_ROUTE,
 } from './score-request.ts'
-import { type BatchResponse, ScoredBatch } from './scored-batch.ts'
 import type { ScoringService } from './service.ts'
 
 interface ScoringRouteOptions {

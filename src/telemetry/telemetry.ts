@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { Readiness } from '../http/health.ts'
 import { LoadShedder } from '../http/overload/load-shedder.ts'
-import { Readiness } from '../http/readiness.ts'
 import { RequestMetrics } from '../http/request-observer.ts'
 import type { Clock } from '../platform/clock.ts'
 import { EventLoopWatch, threadClock } from '../platform/event-loop.ts'

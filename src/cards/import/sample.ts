@@ -9,10 +9,16 @@ import { type Notes, quote } from './build/notes.ts'
 import { readDecimal } from './build/ranges.ts'
 import { decode } from './build/source.ts'
 import { type Row, readCsv, readText, type Table } from './build/table.ts'
-import { jsonRows } from './sample-json.ts'
+import {
+  ID,
+  jsonRows,
+  type MakeRows,
+  PD,
+  POINTS,
+  type SampleRow,
+  type SampleSpec,
+} from './sample-json.ts'
 import { isNdjson, LineFault, readPortions, type SampleBytes } from './sample-lines.ts'
-import { ID, type MakeRows, PD, POINTS, type SampleRow, type SampleSpec } from './sample-row.ts'
-
 /** Applicants whose values can be compared; each iteration reads the same ones. */
 export interface Sample extends Iterable<SampleRow> {
   readonly count: number

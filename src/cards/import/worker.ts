@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { parseCardJson } from '../../platform/json.ts'
-import { goBehindRequests } from '../../platform/thread-priority.ts'
+import { goBehindRequests } from '../../platform/threads.ts'
 import { type ImportBody, makeImportInput } from './request.ts'
 import { importFields } from './responses.ts'
 import {

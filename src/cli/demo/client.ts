@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Static } from '@sinclair/typebox'
 import type { TokenResult } from '../../../schemas/auth.ts'
 import type { ErrorBody } from '../../../schemas/errors.ts'
@@ -5,7 +6,6 @@ import type { CreatedKey } from '../../../schemas/keys.ts'
 import type { DeployResult } from '../../../schemas/models.ts'
 import type { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
 import { AppError } from '../../errors.ts'
-import type { DemoApplicant } from './sample.ts'
 
 /** Calls the service over HTTP, as a program of a user does. */
 export class DemoClient {
@@ -81,4 +81,18 @@ async function post<T>(url: string, token: string | null, body: object): Promise
   if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
   // The schema of the service describes the response. The demo trusts it.
   return (await response.json()) as T
+}
+
+/** One applicant of the sample, with the score and points that the modeling library gave. */
+export interface DemoApplicant {
+  readonly id: string
+  readonly applicant: Readonly<Record<string, string | number>>
+  readonly score: number
+  readonly contributions: Readonly<Record<string, number>>
+}
+
+const SAMPLE = new URL('./german-credit/', import.meta.url)
+
+export function readSample<T>(file: string): T {
+  return JSON.parse(readFileSync(new URL(file, SAMPLE), 'utf8')) as T
 }

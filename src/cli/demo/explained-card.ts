@@ -1,4 +1,4 @@
-import { type DemoApplicant, readSample } from './sample.ts'
+import { type DemoApplicant, readSample } from './client.ts'
 
 interface SampleCard {
   readonly name: string

@@ -1,9 +1,9 @@
 // Prints the results of the demo for a person at a terminal. This output is not a log.
 import type { Static } from '@sinclair/typebox'
 import type { ScoreBatchResult, ScoreResult } from '../../../schemas/scoring.ts'
+import type { DemoApplicant } from './client.ts'
 import type { DemoPerson } from './history/colleagues.ts'
 import type { MadeHistory } from './history/make-history.ts'
-import type { DemoApplicant } from './sample.ts'
 
 const VALUE_CHARS_MAX = 44
 

@@ -2,7 +2,7 @@ import { and, eq, isNull } from 'drizzle-orm'
 import { askedRow } from '../../platform/db/asked-rows.ts'
 import type { Transaction } from '../../platform/db/client.ts'
 import { users } from '../../tables/auth.ts'
-import { serviceAccounts } from '../../tables/service-accounts.ts'
+import { serviceAccounts } from '../../tables/keys.ts'
 import type { PresentManager } from './manager.ts'
 
 /**

@@ -1,9 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { ForeignRowError } from '../../platform/db/asked-rows.ts'
 import { CallGroups } from '../../platform/db/call-groups.ts'
-import { queryRows } from '../../platform/db/client.ts'
+import { DatabaseStore, queryRows } from '../../platform/db/client.ts'
 import { bytesList, listRows, nameList, textList } from '../../platform/db/lists.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
 import type { IdempotencyClaim } from '../access/caller.ts'
 import {
   CLAIM_PREFIX,

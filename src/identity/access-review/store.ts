@@ -1,8 +1,7 @@
 import { and, asc, eq, isNull } from 'drizzle-orm'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore } from '../../platform/db/client.ts'
 import { users } from '../../tables/auth.ts'
-import { apiKeys } from '../../tables/keys.ts'
-import { serviceAccounts } from '../../tables/service-accounts.ts'
+import { apiKeys, serviceAccounts } from '../../tables/keys.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'
 

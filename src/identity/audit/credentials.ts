@@ -2,7 +2,7 @@ import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import { askedRow } from '../../platform/db/asked-rows.ts'
 import type { Database } from '../../platform/db/client.ts'
 import { refreshTokens } from '../../tables/auth.ts'
-import { serviceAccounts } from '../../tables/service-accounts.ts'
+import { serviceAccounts } from '../../tables/keys.ts'
 import type { Credential } from './record.ts'
 
 /** Tells whether whoever has signed in with it still is. */

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gt, gte, inArray, lt, not, sql } from 'drizzle-orm'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore } from '../../platform/db/client.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 import { makePage, type Page, type PageRequest, rowsToRead } from '../../platform/paging.ts'
 import { auditLog } from '../../tables/audit.ts'

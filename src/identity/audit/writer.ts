@@ -3,10 +3,10 @@ import { AppError } from '../../errors.ts'
 import type { IdempotencyClaim } from '../../http/access/caller.ts'
 import type { Transaction } from '../../platform/db/client.ts'
 import { auditLog } from '../../tables/audit.ts'
+import { teams } from '../../tables/auth.ts'
 import { idempotencyKeys } from '../../tables/idempotency.ts'
 import { type EventType, insertEvent, type NewEvent } from '../outbox.ts'
 import { isInForce } from './credentials.ts'
-import { lockTeam } from './lock-team.ts'
 import type { AuditAction, Consequence, NewAuditRecord } from './record.ts'
 import { noteForStream } from './stream.ts'
 
@@ -115,4 +115,14 @@ function makeEvent(record: AuditedChange, { type, subject, after }: Consequence)
       ...Object.fromEntries(fields),
     },
   }
+}
+
+/**
+ * Serialises the changes to a team until the transaction ends.
+ *
+ * Every change takes this lock first, so that two changes never wait for each other. Reads don't
+ * take it.
+ */
+export async function lockTeam(tx: Transaction, teamId: string): Promise<void> {
+  await tx.select({ id: teams.id }).from(teams).where(eq(teams.id, teamId)).for('no key update')
 }

@@ -1,16 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { AppError } from '../../errors.ts'
-import { bearerToken, KEY_PREFIX, SERVICE_ACCOUNT_PREFIX } from '../../http/access/bearer.ts'
 import {
   type Access,
+  bearerToken,
   type Caller,
+  KEY_PREFIX,
   type KeyCaller,
   PROOF_LIFE_MS,
+  SERVICE_ACCOUNT_PREFIX,
   type UserCaller,
 } from '../../http/access/caller.ts'
 import { insufficientRole } from '../../http/access/manager.ts'
-import { notFoundHandler } from '../../http/not-found.ts'
+import { notFoundHandler } from '../../http/error-handler.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { AuthService } from './service.ts'
 

@@ -1,5 +1,7 @@
+import type { Clock } from '../../platform/clock.ts'
 import { randomBase62 } from '../../platform/ids.ts'
 import { openRedis, type RedisTarget } from '../../platform/redis.ts'
+import type { RedisSite } from '../../platform/redis-cluster/site.ts'
 import {
   type EndOfCheck,
   FAILURES_MAX,
@@ -7,6 +9,7 @@ import {
   type LoginThrottle,
   tooManyFailures,
 } from './login-throttle.ts'
+import { MemoryLoginThrottle } from './memory.ts'
 
 /** Longest time that a sign-in waits for Redis. */
 const ANSWER_TIMEOUT_MS = 200
@@ -159,4 +162,21 @@ export class RedisLoginThrottle implements LoginThrottle {
     clearTimeout(timer)
     return answer
   }
+}
+
+/** Opens the throttle of sign-ins: shared by all replicas with a Redis, else in this process. */
+export function openThrottle({
+  redis,
+  clock,
+}: {
+  readonly redis: RedisSite | null
+  readonly clock: Clock
+}): LoginThrottle & { close(): Promise<void> } {
+  const local = new MemoryLoginThrottle(clock)
+  if (redis === null) return Object.assign(local, { close: async () => {} })
+  return new RedisLoginThrottle({
+    target: redis.findTarget(THROTTLE_TAG),
+    onRefused: (error) => redis.noteRefusal(error),
+    local,
+  })
 }

@@ -1,13 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { LoginRequest, RefreshRequest, TokenResult } from '../../../schemas/auth.ts'
+import type { FastifyInstance } from 'fastify'
+import {
+  ACCESS_TOKEN_LIFE_SEC,
+  LoginRequest,
+  RefreshRequest,
+  TokenResult,
+} from '../../../schemas/auth.ts'
 import { errorResponses } from '../../../schemas/errors.ts'
 import { ANYONE } from '../../http/access/caller.ts'
-import { limitBodies } from '../../http/body-limit.ts'
-import { defineRoute } from '../../http/define-route.ts'
+import { defineRoute, limitBodies } from '../../http/define-route.ts'
 import { readClient } from './client.ts'
 import { forbidStoring } from './plugin.ts'
-import type { AuthService } from './service.ts'
-import { readTokens } from './tokens.ts'
+import type { AuthService, Session } from './service.ts'
 
 const BODY_BYTES_MAX = 16 * 1024
 
@@ -42,4 +46,18 @@ export const authRoutes: FastifyPluginAsyncTypebox<{ readonly auth: AuthService 
       return readTokens(app, await auth.refresh(request.body.refresh_token))
     },
   )
+}
+
+/** The tokens of a session, as the API returns them. */
+export function readTokens(
+  app: Pick<FastifyInstance, 'jwt'>,
+  { caller, refreshToken, sessionId }: Session,
+) {
+  const { userId, teamId, role } = caller
+  return {
+    access_token: app.jwt.sign({ sub: userId, team: teamId, role, session: sessionId }),
+    refresh_token: refreshToken,
+    expires_in: ACCESS_TOKEN_LIFE_SEC,
+    token_type: 'Bearer' as const,
+  }
 }

@@ -2,15 +2,12 @@ import { and, eq, isNull, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Role } from '../../http/access/caller.ts'
 import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
-import type { Database, Transaction } from '../../platform/db/client.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { type Database, DatabaseStore, type Transaction } from '../../platform/db/client.ts'
 import { withAdvisoryLock } from '../../platform/db/transactions.ts'
 import { refreshTokens, signOnSessions, teams, users } from '../../tables/auth.ts'
 import { isSessionOpen } from '../audit/credentials.ts'
-import { lockTeam } from '../audit/lock-team.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-
+import { insertAuditRecord, lockTeam } from '../audit/writer.ts'
 export interface NewRefreshToken {
   readonly tokenHash: string
   readonly createdAt: Date

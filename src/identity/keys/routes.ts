@@ -15,11 +15,10 @@ import {
 } from '../../../schemas/keys.ts'
 import { ANY_MEMBER, OWNER_OR_ADMIN } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
-import { limitBodies } from '../../http/body-limit.ts'
-import { defineRoute } from '../../http/define-route.ts'
-import { sendList } from '../../http/list.ts'
+import { defineRoute, limitBodies } from '../../http/define-route.ts'
+import { sendList } from '../../http/reply.ts'
 import { forbidStoring } from '../auth/plugin.ts'
-import { keyFields, listedKey } from './responses.ts'
+import { keyFields, listedKey } from './key.ts'
 import { type KeyService, refuseQuotaUnlessOwner } from './service.ts'
 
 const BODY_BYTES_MAX = 64 * 1024

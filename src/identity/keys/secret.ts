@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { KEY_PREFIX, SERVICE_ACCOUNT_PREFIX } from '../../http/access/bearer.ts'
-import type { Environment } from '../../http/access/caller.ts'
+import { type Environment, KEY_PREFIX, SERVICE_ACCOUNT_PREFIX } from '../../http/access/caller.ts'
 import { randomBase62, toBase62 } from '../../platform/ids.ts'
 
 const BODY_CHARS = 32

@@ -12,8 +12,16 @@ import type { Clock } from '../../platform/clock.ts'
 import { isId, newId } from '../../platform/ids.ts'
 import type { Page, PageRequest } from '../../platform/paging.ts'
 import { type Actor, auditRecord, OPERATOR } from '../audit/record.ts'
-import { previousSecretEnd, readExpiry, rotatedExpiry } from './expiry.ts'
-import type { ActiveKey, ApiKey, KeyChange, KeySettings, StoredCaller } from './key.ts'
+import {
+  type ActiveKey,
+  type ApiKey,
+  type KeyChange,
+  type KeySettings,
+  previousSecretEnd,
+  readExpiry,
+  rotatedExpiry,
+  type StoredCaller,
+} from './key.ts'
 import { LastUses } from './last-uses.ts'
 import { hashKey, isKeySecret, newKeySecret, readKeyPrefix } from './secret.ts'
 import type { KeyStore } from './store.ts'

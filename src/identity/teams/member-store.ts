@@ -1,14 +1,11 @@
 import { and, count, eq, inArray } from 'drizzle-orm'
 import type { Role } from '../../http/access/caller.ts'
 import { managerNow } from '../../http/access/manager-store.ts'
-import type { Transaction } from '../../platform/db/client.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, type Transaction } from '../../platform/db/client.ts'
 import { type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import { refreshTokens, users } from '../../tables/auth.ts'
-import { lockTeam } from '../audit/lock-team.ts'
 import type { Actor, NewAuditRecord } from '../audit/record.ts'
-import { insertAuditRecord } from '../audit/writer.ts'
-
+import { insertAuditRecord, lockTeam } from '../audit/writer.ts'
 /** A user as members of the team see them. */
 export interface Member {
   readonly id: string

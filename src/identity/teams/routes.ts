@@ -15,9 +15,8 @@ import {
   roleNamed,
 } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
-import { limitBodies } from '../../http/body-limit.ts'
-import { defineRoute } from '../../http/define-route.ts'
-import { sendList } from '../../http/list.ts'
+import { defineRoute, limitBodies } from '../../http/define-route.ts'
+import { sendList } from '../../http/reply.ts'
 import { type MemberService, refuseAbove } from './members.ts'
 import { memberFields } from './responses.ts'
 

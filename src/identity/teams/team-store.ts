@@ -1,5 +1,5 @@
 import { desc, eq } from 'drizzle-orm'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore } from '../../platform/db/client.ts'
 import { teams } from '../../tables/auth.ts'
 import type { NewAuditRecord } from '../audit/record.ts'
 import { insertAuditRecord } from '../audit/writer.ts'

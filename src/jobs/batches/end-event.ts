@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { insertEvent } from '../../identity/outbox.ts'
-import { queryRows, type Transaction } from '../../platform/db/client.ts'
-import { epochMs } from '../../platform/db/moments.ts'
+import { epochMs, queryRows, type Transaction } from '../../platform/db/client.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 
 interface EndRow {

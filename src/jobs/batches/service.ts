@@ -13,17 +13,20 @@ import {
   type BatchOptions,
   type BatchSender,
   errorParts,
+  mayBeFolder,
+  mayScoreFile,
+  NAME_BYTES_MAX,
   type NewBatch,
   NO_UNKNOWN_COLUMNS,
   newRequestSeed,
   resultParts,
   type StoredPart,
+  UPLOAD_FOLDER,
 } from './batch.ts'
 import type { DiskRoom } from './disk-room.ts'
 import type { BatchFiles } from './files.ts'
 import { joinParquet } from './results/parquet-join.ts'
 import type { BatchStore } from './store.ts'
-import { mayBeFolder, mayScoreFile, NAME_BYTES_MAX, UPLOAD_FOLDER } from './team-paths.ts'
 import { noRoom, type ReceivedFile, type Uploads } from './uploads.ts'
 
 interface BatchServiceOptions {

@@ -10,9 +10,13 @@ import {
 } from '../../log/database.ts'
 import type { DrainedBlock } from '../../log/index.ts'
 import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
-import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
-import { epochMs } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import {
+  type Database,
+  DatabaseStore,
+  epochMs,
+  queryRows,
+  type Transaction,
+} from '../../platform/db/client.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 import { makePage, type Page, type PageRequest, rowsToRead } from '../../platform/paging.ts'
 import type { DeploymentState } from '../../scoring/serving.ts'

@@ -1,8 +1,11 @@
 import { access, constants, type FileHandle, mkdir, open, realpath, statfs } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { DirectoryCalls, type RunsCalls } from '../../platform/object-store/directory-calls.ts'
-import { makeInfo } from '../../platform/object-store/directory-listing.ts'
+import {
+  DirectoryCalls,
+  makeInfo,
+  type RunsCalls,
+} from '../../platform/object-store/directory-calls.ts'
 import { DirectoryStore } from '../../platform/object-store/directory-store.ts'
 import {
   type ByteRange,

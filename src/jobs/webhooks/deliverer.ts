@@ -1,9 +1,8 @@
 import { Periodic } from '../../platform/periodic.ts'
-import type { SendResult } from './attempt.ts'
+import { type SendResult, signedHeaders } from './attempt.ts'
 import type { AttemptEnd, DueDelivery, DueStore } from './delivery-store.ts'
 import type { SecretSealer } from './secret-sealer.ts'
 import type { Sender } from './sender.ts'
-import { signedHeaders } from './signature.ts'
 
 interface DelivererOptions {
   readonly store: Pick<DueStore, keyof DueStore>

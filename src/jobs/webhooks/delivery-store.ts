@@ -1,7 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { queryRows } from '../../platform/db/client.ts'
-import { epochMs } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, epochMs, queryRows } from '../../platform/db/client.ts'
 import type { SealedSecrets } from './webhook.ts'
 
 export interface AttemptEnd {

@@ -1,6 +1,6 @@
 import { and, arrayContains, eq, gt, isNull, lte, notExists, or, sql } from 'drizzle-orm'
 import { type EventType, insertEvent, type NewEvent } from '../../identity/outbox.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore } from '../../platform/db/client.ts'
 import { apiKeys } from '../../tables/keys.ts'
 import { webhookEvents, webhooks } from '../../tables/webhooks.ts'
 

@@ -1,6 +1,5 @@
 import { and, eq, isNull, ne, sql } from 'drizzle-orm'
-import { queryRows } from '../../platform/db/client.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, queryRows } from '../../platform/db/client.ts'
 import { webhooks } from '../../tables/webhooks.ts'
 import { inMs } from './delivery-store.ts'
 import type { SealedSecrets } from './webhook.ts'

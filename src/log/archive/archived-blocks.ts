@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm'
 import pLimit from 'p-limit'
-import { queryRows, type Statements } from '../../platform/db/client.ts'
-import { momentText } from '../../platform/db/moments.ts'
+import { momentText, queryRows, type Statements } from '../../platform/db/client.ts'
 import { isObjectKey, READ_BYTES_MAX } from '../../platform/object-store/object-store.ts'
 import { type BlockFactsRow, listFacts, readFacts } from '../blocks/block-rows.ts'
 import { DamagedBlock } from '../blocks/damaged-block.ts'

@@ -13,8 +13,8 @@ import { type ArchiveIdentity, ForeignArchiveError } from './identity.ts'
 import { type ArchiveLease, type HeldLease, LeaseLostError, ROUND } from './lease.ts'
 import type { LeftoverStore } from './leftover-store.ts'
 import type { ArchiveFacts, ManifestStore, NewFile } from './manifest-store.ts'
-import { dayText, endOfDay } from './names.ts'
 import type { Tidier } from './tidier.ts'
+import { dayText, endOfDay } from './written-part.ts'
 
 export interface ArchiverLog {
   archived(facts: { readonly day: string; readonly files: number; readonly rows: number }): void

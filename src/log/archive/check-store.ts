@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { queryRows } from '../../platform/db/client.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, queryRows } from '../../platform/db/client.ts'
 import type { LostReason } from './archive-bytes.ts'
 import { type Holding, whileHeld } from './lease.ts'
 import type { ObjectContent } from './manifest-store.ts'

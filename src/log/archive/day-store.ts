@@ -1,8 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { queryRows, type Transaction } from '../../platform/db/client.ts'
+import {
+  DatabaseStore,
+  epochMs,
+  momentText,
+  queryRows,
+  type Transaction,
+} from '../../platform/db/client.ts'
 import { rootCause } from '../../platform/db/errors.ts'
-import { epochMs, momentText } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
 import { withAdvisoryLock } from '../../platform/db/transactions.ts'
 import type { EncodedBlock } from '../blocks/block-encoder.ts'
 import { BLOCK_COLUMNS, type BlockRow, readBlock } from '../blocks/block-rows.ts'
@@ -13,7 +17,7 @@ import { SPAN_MS } from '../rollups/spans.ts'
 import { ARCHIVED_COLUMNS, type ArchivedBlock } from './archived-blocks.ts'
 import { checkHeld, type Holding } from './lease.ts'
 import { makeLive, type NewFile } from './manifest-store.ts'
-import { dayText } from './names.ts'
+import { dayText } from './written-part.ts'
 
 /** The place of a day's blocks: in its partition, or beside all partitions. */
 export interface ClosedDay {

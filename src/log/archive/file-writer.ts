@@ -17,8 +17,13 @@ import { ForeignArchiveError } from './identity.ts'
 import type { HeldLease } from './lease.ts'
 import type { LeftoverStore } from './leftover-store.ts'
 import type { ManifestStore, NewFile } from './manifest-store.ts'
-import { type FileName, type FileSlot, formatFileKey } from './names.ts'
-import type { PartTask, WrittenPart } from './written-part.ts'
+import {
+  type FileName,
+  type FileSlot,
+  formatFileKey,
+  type PartTask,
+  type WrittenPart,
+} from './written-part.ts'
 
 interface FileWriterOptions {
   readonly objects: ObjectStore

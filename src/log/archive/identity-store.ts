@@ -1,8 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
-import { queryRows } from '../../platform/db/client.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, queryRows } from '../../platform/db/client.ts'
 import { type Holding, whileHeld } from './lease.ts'
 
 /** The way this database knows its archive. */

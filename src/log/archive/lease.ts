@@ -1,8 +1,12 @@
 import { sql } from 'drizzle-orm'
 import type { Clock } from '../../platform/clock.ts'
 import { askedRow } from '../../platform/db/asked-rows.ts'
-import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import {
+  type Database,
+  DatabaseStore,
+  queryRows,
+  type Transaction,
+} from '../../platform/db/client.ts'
 import { randomBase62 } from '../../platform/ids.ts'
 
 /** Time for which a process that died keeps others from the archive. */

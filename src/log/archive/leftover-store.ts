@@ -1,7 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { queryRows } from '../../platform/db/client.ts'
-import { epochMs, momentText } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, epochMs, momentText, queryRows } from '../../platform/db/client.ts'
 import { type Holding, whileHeld } from './lease.ts'
 import type { ObjectContent } from './manifest-store.ts'
 

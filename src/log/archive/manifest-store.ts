@@ -1,12 +1,21 @@
 import { sql } from 'drizzle-orm'
 import { askTwice } from '../../platform/db/asked-rows.ts'
-import { queryRows, type Transaction } from '../../platform/db/client.ts'
-import { epochMs, momentText } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import {
+  DatabaseStore,
+  epochMs,
+  momentText,
+  queryRows,
+  type Transaction,
+} from '../../platform/db/client.ts'
 import { type Holding, whileHeld } from './lease.ts'
-import { type FileKind, type FileName, type FileSlot, formatFileKey } from './names.ts'
-import type { RowGroupFacts, WrittenPart } from './written-part.ts'
-
+import {
+  type FileKind,
+  type FileName,
+  type FileSlot,
+  formatFileKey,
+  type RowGroupFacts,
+  type WrittenPart,
+} from './written-part.ts'
 export interface ObjectContent {
   readonly bytes: number
   readonly sha256: Buffer

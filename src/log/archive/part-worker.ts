@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { goBehindRequests } from '../../platform/thread-priority.ts'
+import { goBehindRequests } from '../../platform/threads.ts'
 import { writePart } from './part-writer.ts'
 import type { PartTask } from './written-part.ts'
 

@@ -10,8 +10,8 @@ import { type ArchiveIdentity, ForeignArchiveError } from './identity.ts'
 import { type ArchiveLease, type HeldLease, LeaseLostError } from './lease.ts'
 import type { LeftoverStore } from './leftover-store.ts'
 import type { ManifestStore } from './manifest-store.ts'
-import { dayText } from './names.ts'
 import type { Tidier } from './tidier.ts'
+import { dayText } from './written-part.ts'
 
 interface FileRewriterOptions {
   readonly lease: ArchiveLease

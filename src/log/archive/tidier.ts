@@ -7,7 +7,7 @@ import { hasContent } from '../../platform/object-store/read-object.ts'
 import type { ArchiveLease, HeldLease } from './lease.ts'
 import type { Leftover, LeftoverStore } from './leftover-store.ts'
 import type { ArchiveFile, ManifestStore } from './manifest-store.ts'
-import { dayText, formatManifestKey } from './names.ts'
+import { dayText, formatManifestKey } from './written-part.ts'
 
 interface TidierOptions {
   readonly objects: ObjectStore

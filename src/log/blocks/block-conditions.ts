@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { epochMs, momentText } from '../../platform/db/client.ts'
 import { bigintList, textList } from '../../platform/db/lists.ts'
-import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { SPAN_MS, spanStart, type TimeRange } from '../rollups/spans.ts'
 import type { BlockQuery } from './block-reader.ts'
 import { deploymentHash, referenceHashes } from './hashes.ts'

@@ -17,11 +17,16 @@ import {
   SCORED_AT,
   SERVED_AT,
 } from '../record/record-v4.ts'
-import type { NameHasher, ResultColumns } from './block.ts'
 import { BLOCK_FORM } from './block-encoder.ts'
-import { ByteReader, ByteWriter } from './bytes.ts'
-import { laterPlanes, readBytes, readDeltas, readPlanes } from './columns.ts'
-import { unpacked } from './compression.ts'
+import { ByteReader, ByteWriter, unpacked } from './bytes.ts'
+import {
+  laterPlanes,
+  type NameHasher,
+  type ResultColumns,
+  readBytes,
+  readDeltas,
+  readPlanes,
+} from './columns.ts'
 import { BlockGroup } from './group-decoder.ts'
 import { RequestIds } from './request-id-column.ts'
 import type { BlockData } from './stored-block.ts'

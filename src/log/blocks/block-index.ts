@@ -1,7 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { queryRows } from '../../platform/db/client.ts'
-import { momentText } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, momentText, queryRows } from '../../platform/db/client.ts'
 import type { StoredBlock } from './stored-block.ts'
 
 /** The columns of a block that no reader of records reads: those by which it is chosen, and counts. */

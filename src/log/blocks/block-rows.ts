@@ -1,7 +1,9 @@
-import { sql } from 'drizzle-orm'
-import { epochMs } from '../../platform/db/moments.ts'
-import type { ListedBlock } from './block-portions.ts'
-import { IS_INDEX_SOUND } from './index-sums.ts'
+import { randomInt } from 'node:crypto'
+import { type SQL, sql } from 'drizzle-orm'
+import { epochMs, momentText } from '../../platform/db/client.ts'
+import type { EncodedBlock } from './block-encoder.ts'
+import { type DamagedBlock, damagedColumns } from './damaged-block.ts'
+import { filterSum, IS_INDEX_SOUND, indexSum } from './index-sums.ts'
 import { CODECS, type StoredBlock } from './stored-block.ts'
 
 /** The columns that a block has in the database and in the archive, as both drivers give them. */
@@ -92,4 +94,85 @@ export function unreadableRow({ block_id, first_at_ms, checksum }: ListedBlock):
     data: '',
     sources: Buffer.alloc(0),
   }
+}
+
+/** A block of an hour, before its data are read. */
+export interface ListedBlock {
+  readonly block_id: string
+  readonly first_at_ms: number
+  readonly bytes: number
+  readonly checksum: number
+  readonly is_archived: boolean
+  /** True if the filter by which it was chosen is the one that was written. */
+  readonly is_filter_sound: boolean
+}
+
+/** Bytes of data in one statement; a single block can be larger. */
+const PORTION_BYTES = 4 * 1024 * 1024
+/** Blocks in the first statement of an hour, and at most: many readers want only a few. */
+const PORTION_BLOCKS_MIN = 4
+const PORTION_BLOCKS_MAX = 512
+
+/** Splits blocks into those that one statement reads. */
+export function* listPortions(listed: readonly ListedBlock[]): Generator<ListedBlock[]> {
+  let portion: ListedBlock[] = []
+  let bytes = 0
+  let blocksMax = PORTION_BLOCKS_MIN
+  for (const block of listed) {
+    if (portion.length > 0 && bytes + block.bytes > PORTION_BYTES) {
+      yield portion
+      portion = []
+      bytes = 0
+    }
+    portion.push(block)
+    bytes += block.bytes
+    if (portion.length >= blocksMax) {
+      yield portion
+      blocksMax = Math.min(PORTION_BLOCKS_MAX, 2 * blocksMax)
+      portion = []
+      bytes = 0
+    }
+  }
+  if (portion.length > 0) yield portion
+}
+
+/** The error of a block whose filter is not the one that was written. */
+export function filterFault({
+  block_id: blockId,
+  first_at_ms,
+  is_archived,
+}: ListedBlock): DamagedBlock {
+  const table = is_archived ? 'score_archive_blocks' : 'score_blocks'
+  return damagedColumns({ blockId, firstAtMs: first_at_ms }, 'filter', table)
+}
+
+const BLOCK_ID_MAX = 2 ** 48 - 1
+
+interface InsertOptions {
+  /** True if its requests are counted already; else its sums wait in `score_sums`. */
+  readonly isSummed: boolean
+  /** See `readSources`. */
+  readonly sources: Buffer
+}
+
+/** Inserts a block. Two blocks of one millisecond have the same id once in a hundred years. */
+export function makeInsert(block: EncodedBlock, { isSummed, sources }: InsertOptions): SQL {
+  const { firstAtMs, lastAtMs, idFromMs, idToMs, records, applicants, deployments } = block
+  const [first, id] = [momentText(Math.floor(firstAtMs)), randomInt(BLOCK_ID_MAX)]
+  const hashes = `{${deployments}}`
+  const counted = sql`insert into score_sums (first_at, block_id, deployments, sums)
+    values (${first}, ${id}, ${hashes}::integer[], ${block.sums})`
+  return sql`${isSummed ? sql`` : sql`with counted as (${counted})`} insert into score_blocks (first_at, last_at, id_from, id_to, block_id, records,
+      applicants, deployments, superseded_at, reference_filter, filter_sum, index_sum, codec, raw_bytes, checksum, data, sources, drained_at, counts)
+    select first_at, last_at, id_from, id_to, block_id, records, applicants, deployments, null,
+      reference_filter, filter_sum, ${indexSum(sql`false`)}, ${CODECS.indexOf(block.codec)}::smallint,
+      ${block.rawBytes}::integer, ${block.checksum}::bigint, ${block.data}::bytea,
+      ${sources}::bytea, now(), ${block.counts}::bytea
+    from (select *, ${filterSum()} as filter_sum from (select
+      ${first}::timestamptz as first_at, ${momentText(Math.ceil(lastAtMs))}::timestamptz as last_at,
+      ${momentText(Math.floor(idFromMs))}::timestamptz as id_from,
+      ${momentText(Math.ceil(idToMs))}::timestamptz as id_to, ${id}::bigint as block_id,
+      ${records}::integer as records, ${applicants}::integer as applicants,
+      ${hashes}::integer[] as deployments, ${block.referenceFilter}::bytea as reference_filter
+    ) as given) as summed`
 }

@@ -1,7 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { queryRows, type Statements } from '../../platform/db/client.ts'
+import { epochMs, momentText, queryRows, type Statements } from '../../platform/db/client.ts'
 import { isDataCorrupt } from '../../platform/db/errors.ts'
-import { epochMs, momentText } from '../../platform/db/moments.ts'
 import { type ArchiveBytes, StoredArchiveBytes } from '../archive/archive-bytes.ts'
 import { ArchivedBlocks, type LostBlock } from '../archive/archived-blocks.ts'
 import type { BlockSources } from '../proof/block-sources.ts'
@@ -17,18 +16,19 @@ import {
 } from './block-conditions.ts'
 import type { OpenBlock } from './block-decoder.ts'
 import { BlockFinder } from './block-finder.ts'
-import { filterFault, type ListedBlock, listPortions } from './block-portions.ts'
 import { type BlockQuery, leftTheLog, rewritten } from './block-reader.ts'
 import {
   BLOCK_COLUMNS,
   BLOCK_COLUMNS_BARE,
   type BlockRow,
+  filterFault,
+  type ListedBlock,
+  listPortions,
   readBlock,
   unreadableRow,
 } from './block-rows.ts'
 import { takeCounts } from './counted-blocks.ts'
-import { DamagedBlock, openSources, openStoredBlock } from './damaged-block.ts'
-import { DamagedBlocks } from './damaged-blocks.ts'
+import { DamagedBlock, DamagedBlocks, openSources, openStoredBlock } from './damaged-block.ts'
 import { referencesIn } from './hashes.ts'
 import { IS_FILTER_SOUND } from './index-sums.ts'
 import type { StoredBlock } from './stored-block.ts'

@@ -1,8 +1,7 @@
 import type { ModelsById } from '../record/model-source.ts'
 import { ID_NULL, ID_NUMBER, ID_UTF16, type RecordHead } from '../record/record-v4.ts'
-import type { NameHasher, ResultColumns } from './block.ts'
 import { ByteReader } from './bytes.ts'
-import { laterDeltas, readBytes } from './columns.ts'
+import { laterDeltas, type NameHasher, type ResultColumns, readBytes } from './columns.ts'
 import { ModelColumns } from './model-decoder.ts'
 
 const NO_NUMBERS = new Float64Array(0)

@@ -1,9 +1,8 @@
 import { type LoggedResult, loggedResult } from '../record/logged-request.ts'
 import type { ModelsById } from '../record/model-source.ts'
 import { findCells, NO_GRADE, type RecordModel, SCORED } from '../record/record-v4.ts'
-import type { ResultColumns } from './block.ts'
 import { ByteReader } from './bytes.ts'
-import { laterPlanes, onFirstUse, readBytes } from './columns.ts'
+import { laterPlanes, onFirstUse, type ResultColumns, readBytes } from './columns.ts'
 import { readResults, skipResults } from './results-column.ts'
 
 type CellColumn = Uint8Array | Uint16Array

@@ -2,9 +2,8 @@ import { crc32 } from 'node:zlib'
 import { type CellModel, EngineError, scoreCells, scoreColumns } from '../../engine/index.ts'
 import type { Steps } from '../../platform/steps.ts'
 import { NO_GRADE } from '../record/record-v4.ts'
-import type { ResultColumns } from './block.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
-import { laterPlanes, readPlanes, writePlanes } from './columns.ts'
+import { laterPlanes, type ResultColumns, readPlanes, writePlanes } from './columns.ts'
 
 const STORED = 0
 const DERIVED = 1

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { momentText } from '../../platform/db/moments.ts'
+import { momentText } from '../../platform/db/client.ts'
 import { type KeyedRollup, merged } from '../rollups/rollup-sums.ts'
 import { type SpanRange, spanStart, type TimeRange } from '../rollups/spans.ts'
 import { readSums } from './block-sums.ts'

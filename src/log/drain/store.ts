@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../../platform/db/client.ts'
+import { makeInsert } from '../blocks/block-rows.ts'
 import { type DrainedBlock, encodeBlocks } from '../blocks/encode-blocks.ts'
-import { makeInsert } from '../blocks/insert-block.ts'
 import { KnownHeads } from '../blocks/known-heads.ts'
 import { ErasureList, ErasuresMovedError, newestErasure } from '../erasure/erasure-list.ts'
 import { writeDrainedSources } from '../proof/block-sources.ts'

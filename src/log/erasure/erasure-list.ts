@@ -1,9 +1,7 @@
+import { hash } from 'node:crypto'
 import { sql } from 'drizzle-orm'
-import { queryRows, type Transaction } from '../../platform/db/client.ts'
-import { epochMs } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, epochMs, queryRows, type Transaction } from '../../platform/db/client.ts'
 import { type Erases, withoutReferences } from './erased-record.ts'
-import { hashOfReference } from './reference-hash.ts'
 
 /** The number of the newest erasure; 0 without any. */
 export const NEWEST_ERASURE = sql`(select coalesce(max(number), 0)::float8 from log_erasures)`
@@ -94,4 +92,9 @@ export class ErasureList extends DatabaseStore {
       return untilMs !== undefined && scoredAtMs <= untilMs
     }
   }
+}
+
+/** SHA-256 in hex of a team and a reference, as erasures and the audit log have it. */
+export function hashOfReference(teamId: string, reference: string): string {
+  return hash('sha256', `${teamId} ${reference}`)
 }

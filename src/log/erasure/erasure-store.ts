@@ -1,12 +1,11 @@
 import { sql } from 'drizzle-orm'
 import { AppError } from '../../errors.ts'
-import { queryRows } from '../../platform/db/client.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, queryRows } from '../../platform/db/client.ts'
 import type { EncodedBlock } from '../blocks/block-encoder.ts'
 import { IS_INDEX_SOUND, indexSum, setFilter } from '../blocks/index-sums.ts'
 import { CODECS, type StoredBlock } from '../blocks/stored-block.ts'
 import { SPAN_MS } from '../rollups/spans.ts'
-import { hashOfReference } from './reference-hash.ts'
+import { hashOfReference } from './erasure-list.ts'
 
 export interface Erasure {
   readonly teamId: string

@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
 import { type SQL, sql } from 'drizzle-orm'
 import { askedRow, askTwice } from '../../platform/db/asked-rows.ts'
-import { type Database, queryRows } from '../../platform/db/client.ts'
-import { epochMs } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { type Database, DatabaseStore, epochMs, queryRows } from '../../platform/db/client.ts'
 import type { TreeLeaf } from './facts-chain.ts'
 import { STORED_LEVELS, TreeEdge } from './merkle.ts'
 

@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { queryRows, type Transaction } from '../../platform/db/client.ts'
-import { momentText } from '../../platform/db/moments.ts'
+import { momentText, queryRows, type Transaction } from '../../platform/db/client.ts'
 import type { DrainedBlock } from '../blocks/encode-blocks.ts'
 import type { BlockSource } from './block-sources.ts'
 import { FactsChain } from './facts-chain.ts'

@@ -11,8 +11,7 @@ import {
 import type { ScannedColumns, TimeOrder } from './columns.ts'
 import type { ScanQuery } from './log-query.ts'
 import type { LogReader } from './log-reader.ts'
-import { PartNames } from './part-names.ts'
-import { ScoringsByTime } from './scorings-by-time.ts'
+import { PartNames, ScoringsByTime } from './scorings-by-time.ts'
 
 /** Which scoring of a reference counts: its first, its last, or each. */
 const DEDUPES = ['last', 'first', 'none'] as const

@@ -1,5 +1,5 @@
-import type { NameHasher, ResultColumns } from '../blocks/block.ts'
 import type { OpenBlock } from '../blocks/block-decoder.ts'
+import type { NameHasher, ResultColumns } from '../blocks/columns.ts'
 import type { BlockGroup } from '../blocks/group-decoder.ts'
 import type { ModelColumns } from '../blocks/model-decoder.ts'
 import type { ModelsById } from '../record/model-source.ts'

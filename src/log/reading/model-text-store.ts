@@ -1,7 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { queryRows } from '../../platform/db/client.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
-
+import { DatabaseStore, queryRows } from '../../platform/db/client.ts'
 export interface ModelText {
   readonly modelId: string
   readonly name: string

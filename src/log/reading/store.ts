@@ -2,7 +2,7 @@ import { and, eq, inArray } from 'drizzle-orm'
 import type { Environment } from '../../http/access/caller.ts'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore } from '../../platform/db/client.ts'
 import { deployments } from '../../tables/deployments.ts'
 
 /** The part of PostgreSQL that readers of scores need beside the log. */

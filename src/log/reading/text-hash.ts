@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { NameHasher } from '../blocks/block.ts'
+import type { NameHasher } from '../blocks/columns.ts'
 
 const SEED_END = 2 ** 32
 const ASCII_MAX = 0x7f

@@ -1,8 +1,12 @@
 import { sql } from 'drizzle-orm'
-import { type Database, queryRows, type Transaction } from '../../platform/db/client.ts'
+import {
+  type Database,
+  DatabaseStore,
+  epochMs,
+  queryRows,
+  type Transaction,
+} from '../../platform/db/client.ts'
 import { textList } from '../../platform/db/lists.ts'
-import { epochMs } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
 import { withAdvisoryLock } from '../../platform/db/transactions.ts'
 
 /** A statement that waits for a lock blocks all later ones: it fails and is tried again later. */

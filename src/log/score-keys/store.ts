@@ -1,8 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { ForeignRowError } from '../../platform/db/asked-rows.ts'
 import { CallGroups } from '../../platform/db/call-groups.ts'
-import { queryRows } from '../../platform/db/client.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, queryRows } from '../../platform/db/client.ts'
 import type { ScoreKey } from '../record/record-v4.ts'
 import {
   IS_KEPT,

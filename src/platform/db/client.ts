@@ -1,4 +1,4 @@
-import type { Logger, SQL } from 'drizzle-orm'
+import { type Logger, type SQL, sql } from 'drizzle-orm'
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core'
 
 /** PostgreSQL or the embedded database. Stores use only what both have. */
@@ -58,4 +58,22 @@ export async function queryRows<Row>(db: Statements, statement: SQL): Promise<Ro
   const result: unknown = await db.execute(statement)
   // One driver returns the rows, the other an object that contains them.
   return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Row[]
+}
+
+/** Base of the stores: each reads and writes the tables of one subject. */
+export abstract class DatabaseStore {
+  protected readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
+  }
+}
+
+/** Milliseconds since 1970 of a moment. */
+export const epochMs = (moment: SQL): SQL => sql`(extract(epoch from ${moment}) * 1000)::float8`
+
+/** A moment as PostgreSQL reads it; either infinity is one. */
+export function momentText(epochMs: number): string {
+  if (Number.isFinite(epochMs)) return new Date(epochMs).toISOString()
+  return epochMs < 0 ? '-infinity' : 'infinity'
 }

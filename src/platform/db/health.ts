@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { LogThrottle } from '../log-throttle.ts'
-import { Histogram } from '../metrics/histogram.ts'
+import { Histogram } from '../metrics/registry.ts'
 import { isOfServer, isRefusedLogin, readDatabaseCode } from './errors.ts'
 
 /**

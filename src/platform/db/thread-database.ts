@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import type { Deps } from '../deps.ts'
-import { answerCalls, SILENT } from '../worker-port.ts'
+import { answerCalls, SILENT } from '../worker-thread.ts'
 import { DATABASE_DEADLINE_MS, guardStore } from './guard.ts'
 import { connectPostgres } from './postgres.ts'
 

@@ -1,9 +1,8 @@
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, type HeapSpaceInfo } from 'node:v8'
 import { EventLoopWatch } from '../event-loop.ts'
-import { Histogram } from './histogram.ts'
 import type { LagFigures, LagWindow } from './lag-window.ts'
-import type { Labels, MetricRegistry } from './registry.ts'
+import { Histogram, type Labels, type MetricRegistry } from './registry.ts'
 
 const GC_BOUNDS_SEC = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
 

@@ -13,8 +13,16 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type CallKind, DirectoryCalls, type RunsCalls, type Work } from './directory-calls.ts'
-import { isUnfinished, listedIn, makeInfo, UNFINISHED } from './directory-listing.ts'
+import {
+  type CallKind,
+  DirectoryCalls,
+  isUnfinished,
+  listedIn,
+  makeInfo,
+  type RunsCalls,
+  UNFINISHED,
+  type Work,
+} from './directory-calls.ts'
 import {
   type ByteRange,
   bytesSource,

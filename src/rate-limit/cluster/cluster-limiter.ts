@@ -5,8 +5,7 @@ import type { Limiter, LimiterCounters, LimiterPart, OnDecision } from '../limit
 import type { MemoryLimiter } from '../memory.ts'
 import type { PendingRequests } from '../pending-requests.ts'
 import { ANSWER_TIMEOUT_MS, RedisLimiter } from '../redis.ts'
-import { NodeLog } from './node-log.ts'
-import { findPart, QUOTA_PARTS, slotOfPart } from './quota-tags.ts'
+import { findPart, NodeLog, QUOTA_PARTS, slotOfPart } from './node-log.ts'
 
 interface ClusterLimiterOptions {
   readonly clock: Clock

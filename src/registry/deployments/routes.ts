@@ -28,9 +28,8 @@ import {
 import { AppError } from '../../errors.ts'
 import { ANY_MEMBER, MEMBER_OR_READING_KEY, OWNER_OR_ADMIN } from '../../http/access/caller.ts'
 import { provenCaller, userCaller } from '../../http/access/request-caller.ts'
-import { readBodyLimit } from '../../http/body-limit.ts'
-import { defineRoute } from '../../http/define-route.ts'
-import { sendList } from '../../http/list.ts'
+import { defineRoute, readBodyLimit } from '../../http/define-route.ts'
+import { sendList } from '../../http/reply.ts'
 import { possibleAlone } from './approval.ts'
 import type { Deployment } from './deployment.ts'
 import {

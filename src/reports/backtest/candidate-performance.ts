@@ -1,7 +1,7 @@
 import type { Dedupe } from '../../log/index.ts'
 import type { LabelledQuery } from '../performance/labelled.ts'
 import { LabelledApplicants } from '../performance/labelled-applicants.ts'
-import { computeProbabilityFit } from '../performance/statistics/brier.ts'
+import { computeProbabilityFit } from '../performance/statistics/calibration.ts'
 import { computeDiscrimination, type Direction } from '../performance/statistics/discrimination.ts'
 import { computeKsInterval } from '../performance/statistics/ks-interval.ts'
 import { ScoreCounts } from '../performance/statistics/score-counts.ts'

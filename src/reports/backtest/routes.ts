@@ -4,10 +4,9 @@ import { errorResponses } from '../../../schemas/errors.ts'
 import { Job } from '../../../schemas/jobs.ts'
 import { ANALYSTS } from '../../http/access/caller.ts'
 import { userCaller } from '../../http/access/request-caller.ts'
-import { limitBodies } from '../../http/body-limit.ts'
 import { signalWhileConnected } from '../../http/connected.ts'
-import { defineRoute } from '../../http/define-route.ts'
-import { jobFields } from '../../jobs/response.ts'
+import { defineRoute, limitBodies } from '../../http/define-route.ts'
+import { jobFields } from '../../jobs/job.ts'
 import type { BacktestService } from './service.ts'
 
 /** A larger card is registered first: the specification is kept with its job. */

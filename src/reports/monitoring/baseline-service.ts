@@ -14,8 +14,8 @@ import {
 import { type Card, cellLayout } from './cell-layout.ts'
 import { checkCounts } from './check-counts.ts'
 import type { Monitored } from './monitored.ts'
-import type { Sample } from './period-sample.ts'
 import type { MonitoringReports } from './reports.ts'
+import type { Sample } from './sample-counts.ts'
 import type { NewBaseline } from './store.ts'
 
 interface BaselineOptions {

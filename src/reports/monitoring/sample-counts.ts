@@ -1,11 +1,16 @@
 import type { BaselineCounts } from '../../../schemas/baselines.ts'
 import { type Applicant, ModelScore, scoreApplicant } from '../../engine/index.ts'
-import type { PartReader, ScannedColumns } from '../../log/index.ts'
+import type { Caller } from '../../http/access/caller.ts'
+import type { PartReader, ScannedColumns, TimeRange } from '../../log/index.ts'
 import { ExactSum } from '../../platform/exact-sum.ts'
 import { ValueDistribution } from '../stats/value-distribution.ts'
 import { countsOfCells, type ScoreBand } from './baseline.ts'
 import { type Card, cellLayout } from './cell-layout.ts'
-import { lazily } from './model-tally.ts'
+import { invalidBaseline } from './check-counts.ts'
+import { lazily, ModelTallies } from './model-tally.ts'
+import type { MonitoredModel } from './monitored.ts'
+import type { QueuedScans } from './queued-scans.ts'
+import type { NewBaseline } from './store.ts'
 
 /** A development sample, counted applicant by applicant. */
 export interface CountedSample {
@@ -115,4 +120,47 @@ function bandsOver(scores: ValueDistribution): ScoreBand[] {
   const ends = scores.percentiles(SHARES).filter((end) => end !== null && end > scores.min)
   const edges = [null, ...new Set(ends), null]
   return edges.slice(1).map((max, place) => ({ min: edges[place] ?? null, max, n: 0 }))
+}
+
+export type Sample = Pick<NewBaseline, 'origin' | 'n' | 'meanScore' | 'counts'>
+
+interface SampledPeriod {
+  readonly deploymentId: string
+  readonly range: TimeRange
+}
+
+/**
+ * Counts the scores of a period twice: for the ends of bands, and then in them.
+ *
+ * @throws AppError `invalid_baseline` without a score; `unavailable`
+ */
+export function sampleOfPeriod(
+  scans: QueuedScans,
+  { teamId }: Pick<Caller, 'teamId'>,
+  { stored: { modelId }, card }: MonitoredModel,
+  { deploymentId, range }: SampledPeriod,
+): Promise<Sample> {
+  const query = { teamId, deploymentId, ...range }
+  const layouts = cellLayout(card)
+  return scans.run({ teamId }, async (scan) => {
+    const edges = new ScoreEdges(modelId)
+    await scan({ query, dedupe: 'none' }, edges.makeReader)
+    const bands = edges.bands()
+    const tallies = new ModelTallies({ modelId, population: 'all', layouts, bands })
+    await scan({ query, dedupe: 'last' }, tallies.makeReader)
+    const tally = tallies.single
+    if (tally.n === 0) throw invalidBaseline('the period has no scores of this model')
+    const counted = layouts.map((layout, feature) => [
+      layout.name,
+      countsOfCells(layout, tallies.readCounts(tally, feature)),
+    ])
+    const features = Object.fromEntries(counted) as BaselineCounts['features']
+    const scoreBands = bands.map((band, place) => ({ ...band, n: tally.bands[place] ?? 0 }))
+    return {
+      origin: 'period',
+      n: tally.n,
+      meanScore: tally.meanScore,
+      counts: { features, score_bands: scoreBands },
+    }
+  })
 }

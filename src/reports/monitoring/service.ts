@@ -23,9 +23,9 @@ import { missedFeatures } from './missed-features.ts'
 import { ModelTallies, type Population } from './model-tally.ts'
 import type { Monitored, MonitoredModel } from './monitored.ts'
 import { findDirection } from './pd-group.ts'
-import { type Sample, sampleOfPeriod } from './period-sample.ts'
 import { PointsTally } from './points-changes.ts'
 import type { QueuedScans } from './queued-scans.ts'
+import { type Sample, sampleOfPeriod } from './sample-counts.ts'
 import {
   FORMULA_VERSION,
   featureStabilities,

@@ -1,9 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { Environment } from '../../http/access/caller.ts'
-import { queryRows } from '../../platform/db/client.ts'
-import { epochMs, momentText } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
-
+import { DatabaseStore, epochMs, momentText, queryRows } from '../../platform/db/client.ts'
 /** A deployment as it was at a moment, as far as the audit log tells. */
 export interface DeploymentState {
   readonly name: string

@@ -1,7 +1,7 @@
+import { AppError } from '../../errors.ts'
 import { hashOfReference } from '../../log/index.ts'
 import type { ScoringPlace } from '../../outcomes/applicant.ts'
 import { TurnTaker } from '../../platform/turn-taker.ts'
-import { APPLICANTS_MAX, tooMany } from './bounds.ts'
 import type {
   ApplicantFacts,
   CurrentPerformance,
@@ -9,8 +9,7 @@ import type {
   LabelledQuery,
   ScoringFacts,
 } from './labelled.ts'
-import { NameTable } from './name-table.ts'
-import { NumberColumn } from './number-column.ts'
+import { NameTable, NumberColumn } from './name-table.ts'
 import type { PerformanceStore } from './store.ts'
 
 interface ReadOptions {
@@ -197,4 +196,13 @@ function momentAt(column: NumberColumn, applicant: number): number | null {
 
 export function makeKey({ requestId, recordIndex }: Omit<ScoringPlace, 'scoredAtMs'>): string {
   return `${requestId}/${recordIndex}`
+}
+
+/** Applicants of a report: each takes about half a kilobyte until it is done. */
+export const APPLICANTS_MAX = 1_000_000
+
+/** The error of a report above `APPLICANTS_MAX`. */
+export function tooMany(what: 'applicants' | 'outcomes'): AppError {
+  const message = `the period has more than ${APPLICANTS_MAX} ${what}: choose a shorter one`
+  return new AppError('invalid_request', message)
 }

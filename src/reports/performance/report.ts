@@ -1,12 +1,13 @@
 import type { StoredModel } from '../../log/index.ts'
 import { type FeaturePerformance, listFeatures } from './bin-performance.ts'
 import type { Population } from './population.ts'
-import { computeProbabilityFit, type ProbabilityFit } from './statistics/brier.ts'
 import {
   type Calibration,
   computeCalibration,
+  computeProbabilityFit,
   type HosmerLemeshow,
   hosmerLemeshow,
+  type ProbabilityFit,
 } from './statistics/calibration.ts'
 import {
   computeDiscrimination,

@@ -6,9 +6,7 @@ import {
   type ApplicantRow,
   applicantOfRow,
 } from '../../outcomes/applicant-rows.ts'
-import { queryRows } from '../../platform/db/client.ts'
-import { epochMs, momentText } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, epochMs, momentText, queryRows } from '../../platform/db/client.ts'
 import { parseStoredJson } from '../../platform/json.ts'
 import type { CurrentPerformance, LabelledQuery, ScoringFacts } from './labelled.ts'
 

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import type { NewAuditRecord } from '../../identity/audit/record.ts'
 import { insertAuditRecord } from '../../identity/audit/writer.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore } from '../../platform/db/client.ts'
 import { mapPage, type Page, type PageRequest, readPage } from '../../platform/paging.ts'
 import type { ReasonBaseline } from '../../scoring/reason-baseline.ts'
 import { readBaseline } from '../../scoring/store.ts'

@@ -5,9 +5,8 @@ import { Job } from '../../../schemas/jobs.ts'
 import { ReplayedScore, ReplayRequest, ScoreReplayRequest } from '../../../schemas/replay.ts'
 import { ANALYSTS, MEMBER_OR_READING_KEY } from '../../http/access/caller.ts'
 import { provenCaller, userCaller } from '../../http/access/request-caller.ts'
-import { limitBodies } from '../../http/body-limit.ts'
-import { defineRoute } from '../../http/define-route.ts'
-import { jobFields } from '../../jobs/response.ts'
+import { defineRoute, limitBodies } from '../../http/define-route.ts'
+import { jobFields } from '../../jobs/job.ts'
 import type { ReplayService } from './service.ts'
 
 const SlugParams = Type.Object({ slug: Type.String() })

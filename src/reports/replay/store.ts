@@ -2,9 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { BLOCK_COLUMNS, IS_CURRENT, readBlock } from '../../log/database.ts'
 import { type BlockRow, type StoredBlock, spanStart } from '../../log/index.ts'
-import { queryRows } from '../../platform/db/client.ts'
-import { momentText } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, momentText, queryRows } from '../../platform/db/client.ts'
 
 /** Below the deadline of a request to the database. */
 const COUNT_MS = 5_000

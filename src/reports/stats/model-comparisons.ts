@@ -1,8 +1,9 @@
+import { deploymentNotFound } from '../../errors.ts'
 import type { Caller } from '../../http/access/caller.ts'
 import { type LogReader, readTimeRange, type ScanQueue, untilAborted } from '../../log/index.ts'
+import { isId } from '../../platform/ids.ts'
 import { type Comparison, compareModels } from './comparison.ts'
 import type { StatsStore } from './store.ts'
-import { requireVisible } from './visible-deployment.ts'
 
 /** Comparisons of models: what makes them can be on another thread. */
 export type Comparisons = Pick<ModelComparisons, 'compare'>
@@ -43,4 +44,19 @@ export class ModelComparisons {
       compareModels(untilAborted(log.columns(scan), signal)),
     )
   }
+}
+
+/**
+ * A deployment of another team or environment looks like one that does not exist.
+ *
+ * @throws AppError `deployment_not_found`
+ */
+export async function requireVisible(
+  store: Pick<StatsStore, 'findEnvironment'>,
+  caller: Caller,
+  slug: string,
+): Promise<void> {
+  const environment = isId(slug, 'dep_') ? await store.findEnvironment(caller.teamId, slug) : null
+  const own = caller.kind === 'key' ? caller.environment : null
+  if (environment === null || (own !== null && own !== environment)) throw deploymentNotFound()
 }

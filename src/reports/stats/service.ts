@@ -14,9 +14,8 @@ import {
 import type { Clock } from '../../platform/clock.ts'
 import type { BlockStats, RecentScore } from './block-stats.ts'
 import type { Comparison } from './comparison.ts'
-import type { Comparisons } from './model-comparisons.ts'
+import { type Comparisons, requireVisible } from './model-comparisons.ts'
 import type { SpanRollup, StatsStore } from './store.ts'
-import { requireVisible } from './visible-deployment.ts'
 
 interface StatsQuery {
   readonly recent: number

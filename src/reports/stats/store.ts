@@ -2,9 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import type { Environment } from '../../http/access/caller.ts'
 import { ROLLUP_COLUMNS, rollupOfRow, rollupsOfSums, selectUnsummed } from '../../log/database.ts'
 import type { Rollup, RollupRow, Span, SpanRange, TimeRange } from '../../log/index.ts'
-import { queryRows } from '../../platform/db/client.ts'
-import { epochMs, momentText } from '../../platform/db/moments.ts'
-import { DatabaseStore } from '../../platform/db/store.ts'
+import { DatabaseStore, epochMs, momentText, queryRows } from '../../platform/db/client.ts'
 import { deployments } from '../../tables/deployments.ts'
 
 /** A rollup of one minute, hour or day. */

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { AppError, serviceBusy } from '../../errors.ts'
 import { WorkerThread } from '../../platform/worker-thread.ts'
-import { ScoredBatch } from '../scored-batch.ts'
+import { ScoredBatch } from '../batch-request.ts'
 import type { ServingDeployment } from '../serving.ts'
 import {
   AGAIN_WITHIN_MS,

@@ -1,4 +1,4 @@
-import { answerCalls } from '../../platform/worker-port.ts'
+import { answerCalls } from '../../platform/worker-thread.ts'
 import { BatchScorer } from './batch-scorer.ts'
 import type { BatchMessage, BatchReply } from './messages.ts'
 

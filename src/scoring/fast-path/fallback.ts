@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import fastifyPlugin from 'fastify-plugin'
 import type { KeyCaller } from '../../http/access/caller.ts'
 import type { KeyLookup } from '../../http/access/request-caller.ts'
 import type { KeptAnswer } from '../../http/idempotency/sealer.ts'
@@ -69,3 +71,32 @@ export function takeHandedOver(socket: Socket, head: ScoreHead | null): HandedOv
   handedOver.delete(socket)
   return head !== null && isSameHead(found.head, head) ? found : undefined
 }
+
+/**
+ * Puts what the fast path found out on the request, so that the plugins after this one know no fast
+ * path. It is registered after `request-id`, whose time it replaces, and before all others.
+ */
+export const resumePlugin = fastifyPlugin(
+  async (app) => {
+    app.addHook('onRequest', (request, _reply, done) => {
+      const fallback = findFallback(request.raw)
+      if (fallback !== undefined) {
+        request.receivedAtMs = fallback.receivedAtMs
+        request.caller = fallback.caller
+        request.keyLookup = fallback.keyLookup
+        request.refusal = fallback.failure
+        request.quotaDecision = fallback.quotaDecision
+        request.answered = fallback.answered
+        request.span = fallback.span
+      }
+      done()
+    })
+
+    // The fast path has read the body from the connection already.
+    app.addHook('preParsing', (request, _reply, payload, done) => {
+      const body = findFallback(request.raw)?.body
+      done(null, body ? Readable.from([body]) : payload)
+    })
+  },
+  { name: 'resume', dependencies: ['request-id'], fastify: '5.x' },
+)

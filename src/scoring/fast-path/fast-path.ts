@@ -21,10 +21,9 @@ import {
   readScoreBody,
   type Scoring,
 } from './arrival.ts'
-import type { Exchange } from './exchange.ts'
+import { type Exchange, NodeExchange } from './exchange.ts'
 import { attachFallback, type Fallback, takeHandedOver } from './fallback.ts'
 import { type KeyedIdempotency, KeyedPath } from './keyed-path.ts'
-import { NodeExchange } from './node-exchange.ts'
 import { readScoreHead, type ScoreHead } from './score-head.ts'
 
 interface FastPathOptions {

@@ -1,4 +1,4 @@
-import { BEARER_PREFIX } from '../../http/access/bearer.ts'
+import { BEARER_PREFIX } from '../../http/access/caller.ts'
 import { isIdempotencyKey } from '../../http/idempotency/service.ts'
 import { readTraceparent } from '../../platform/tracing/traceparent.ts'
 import { isReference, isUsualJson, readRoutingKey, type ScoreUrl } from '../score-request.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { DamagedBlocks } from '../../../src/log/blocks/damaged-blocks.ts'
+import { DamagedBlocks } from '../../../src/log/blocks/damaged-block.ts'
 import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
 import { IndexUpkeep } from '../../../src/log/blocks/upkeep/index-upkeep.ts'
 import { ErasedPlaces } from '../../../src/log/erasure/eraser.ts'

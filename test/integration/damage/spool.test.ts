@@ -10,8 +10,8 @@ import {
 import { basename, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { listSetAside } from '../../../src/log/drain/set-aside.ts'
+import { FOREIGN } from '../../../src/log/spool/open-papers.ts'
 import type { Spool, SpoolOptions } from '../../../src/log/spool/spool.ts'
-import { FOREIGN } from '../../../src/log/spool/spool-faults.ts'
 import { HEAD_BYTES } from '../../../src/log/spool/spool-papers.ts'
 import {
   drainedIds,

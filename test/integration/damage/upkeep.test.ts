@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { describe, expect, test } from 'vitest'
-import { DamagedBlocks } from '../../../src/log/blocks/damaged-blocks.ts'
+import { DamagedBlocks } from '../../../src/log/blocks/damaged-block.ts'
 import { BlockTables } from '../../../src/log/blocks/upkeep/block-tables.ts'
 import { makeModels } from '../../../src/log/reading/stored-models.ts'
 import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'

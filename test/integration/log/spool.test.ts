@@ -9,7 +9,7 @@ import {
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { AppError } from '../../../src/errors.ts'
-import { RESERVE_FILE } from '../../../src/log/spool/reserve.ts'
+import { RESERVE_FILE } from '../../../src/log/spool/appender.ts'
 import { type Spool, SpoolOpenError } from '../../../src/log/spool/spool.ts'
 import { LOCK_FILE } from '../../../src/platform/data-dir/directory-lock.ts'
 import {

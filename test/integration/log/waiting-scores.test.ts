@@ -1,7 +1,7 @@
 /** Scores that wait for the database, by their place in the spool. */
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { WaitingScores } from '../../../src/log/reading/waiting-scores.ts'
+import { WaitingScores } from '../../../src/log/reading/spool-tail.ts'
 import type { Spool } from '../../../src/log/spool/spool.ts'
 import { card, plainFeature } from '../../support/cards/cards.ts'
 import { loggedModel, logRequest } from '../../support/score-log/score-records.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hashOfReference } from '../../../src/log/erasure/reference-hash.ts'
+import { hashOfReference } from '../../../src/log/erasure/erasure-list.ts'
 import { lockOutcomes } from '../../../src/outcomes/fact-writer.ts'
 import { type OutcomeItem, readItem } from '../../../src/outcomes/item.ts'
 import { OutcomeStore } from '../../../src/outcomes/store.ts'

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { WorkerThread } from '../../../src/platform/worker-thread.ts'
 
-const PORT = new URL('../../../src/platform/worker-port.ts', import.meta.url)
+const PORT = new URL('../../../src/platform/worker-thread.ts', import.meta.url)
 
 /** A thread that answers each number with the id of its thread. */
 const ECHO = new URL(

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { endLine, progressLine } from '../../../src/cli/batch.ts'
-import type { RemoteBatch } from '../../../src/cli/batch-client.ts'
+import { endLine, progressLine, type RemoteBatch } from '../../../src/cli/batch.ts'
 
 function batch(status: string, done: number, total: number, errors = 0): RemoteBatch {
   const counts = { scored: done - errors, errors, warned: 0 }

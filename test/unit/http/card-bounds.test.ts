@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { refuseOversizedCard } from '../../../src/http/card-bounds.ts'
+import { refuseOversizedCard } from '../../../src/http/body-parser.ts'
 import { finishSteps } from '../../../src/platform/steps.ts'
 
 const bin = (n: number) => ({ range: `(${n}, ${n + 1}]`, points: n, label: 'a "{[ label' })

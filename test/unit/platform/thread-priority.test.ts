@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 
-const MODULE = new URL('../../../src/platform/thread-priority.ts', import.meta.url)
+const MODULE = new URL('../../../src/platform/threads.ts', import.meta.url)
 
 /** The nice value of each thread of this process, by thread id. */
 function priorities(): Map<string, number> {

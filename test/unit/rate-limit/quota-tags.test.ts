@@ -5,7 +5,7 @@ import {
   QUOTA_PARTS,
   quotaKey,
   slotOfPart,
-} from '../../../src/rate-limit/cluster/quota-tags.ts'
+} from '../../../src/rate-limit/cluster/node-log.ts'
 
 const parts = Array.from({ length: QUOTA_PARTS }, (_, part) => part)
 

@@ -1,7 +1,7 @@
 import rateLimit from '@fastify/rate-limit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { makeAddressSubject } from '../../../src/rate-limit/subject.ts'
+import { makeAddressSubject } from '../../../src/rate-limit/look-up-gate.ts'
 
 test.each([
   ['203.0.113.9', 'ip:203.0.113.9'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Caller } from '../../../src/http/access/caller.ts'
-import { sharedReports } from '../../../src/reports/shared-reports.ts'
+import { sharedReports } from '../../../src/reports/reports-thread.ts'
 
 const user = (teamId: string) => ({ kind: 'user', teamId }) as Caller
 const key = (environment: string | null) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { weighBatch } from '../../../src/scoring/batch-threads/batch-weight.ts'
+import { weighBatch } from '../../../src/scoring/batch-request.ts'
 
 const MIB = 1024 * 1024
 

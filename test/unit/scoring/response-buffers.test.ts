@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ResponseBuffers } from '../../../src/scoring/response-buffers.ts'
+import { ResponseBuffers } from '../../../src/scoring/response.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

@@ -2,18 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { getTableColumns, getTableName } from 'drizzle-orm'
 import { PgDialect } from 'drizzle-orm/pg-core'
 import { describe, expect, test } from 'vitest'
-import { ROLLUP_COLUMNS } from '../../../src/log/rollups/rollup-rows.ts'
+import { ROLLUP_COLUMNS } from '../../../src/log/rollups/rollup.ts'
 import {
   scoreArchive,
   scoreArchiveBlocks,
   scoreArchiveFiles,
 } from '../../../src/tables/score-archive.ts'
-import { scoreKeys } from '../../../src/tables/score-keys.ts'
 import {
   logErasures,
   logTreeNodes,
   logTrees,
   scoreBlocks,
+  scoreKeys,
   scoreRollups,
   scoreSums,
   spoolCursors,

@@ -1,7 +1,7 @@
 import type { Scale } from '../../../engine/index.ts'
 import { firstDouble } from './bounds.ts'
 import type { Dialect } from './dialects.ts'
-import { type Column, formatCase } from './subqueries.ts'
+import { type Column, formatCase } from './values.ts'
 
 /** Above this exponent, exp overflows. */
 const EXPONENT_MAX = 709.782712893384

@@ -1,9 +1,7 @@
 import type { CompiledModel, FeatureRule, ReasonFinder, SpecIssue } from '../../../engine/index.ts'
 import { DIALECTS, type Dialect } from './dialects.ts'
 import type { SqlOptions } from './options.ts'
-import { type Column, formatCase } from './subqueries.ts'
-import { slotCase } from './values.ts'
-
+import { type Column, formatCase, slotCase } from './values.ts'
 export interface SqlReasons {
   /** Columns `reason_1` and so on. */
   readonly count: number

@@ -4,8 +4,15 @@ import { DIALECTS, type Dialect } from './dialects.ts'
 import { type SqlOptions, SUBQUERY_PREFIX, sqlFaults, tableParts } from './options.ts'
 import { probabilitySql } from './probability.ts'
 import { planReasons, type SqlReasons } from './reasons.ts'
-import { type Column, formatCase, makeQuery, type Subquery } from './subqueries.ts'
-import { columnSql, slotCase, valueSql } from './values.ts'
+import {
+  type Column,
+  columnSql,
+  formatCase,
+  makeQuery,
+  type Subquery,
+  slotCase,
+  valueSql,
+} from './values.ts'
 
 /** DuckDB limits the depth of an expression, and a sum is as deep as its number of terms. */
 const TERMS_MAX = 100

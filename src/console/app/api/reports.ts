@@ -1,7 +1,9 @@
 import { keepPreviousData } from '@tanstack/react-query'
 import type { Period } from '../ui/complete-period.ts'
 import { VERDICTS } from '../ui/light.tsx'
+import { usePages } from '../ui/pages.tsx'
 import { read, useAnswer } from './client.ts'
+import { RETRY_MS, useFailingSince } from './state.ts'
 import type { Schemas } from './types.ts'
 
 const CUTOFFS = '/v1/deployments/{slug}/cutoffs'
@@ -136,4 +138,22 @@ function sharesText({ challengers, shadow_mode: isShadow }: Change): string {
     isShadow === true ? (version ?? 'a model') : `${version ?? 'a model'} ${share} %`,
   )
   return `${isShadow === true ? 'In shadow' : 'Shares'}: ${names.join(', ')}`
+}
+
+const PATH = '/v1/overview'
+const REFRESH_MS = 30_000
+/** Deployments of the first answer: few enough for a slow line. */
+const FIRST = 25
+
+/**
+ * Pages of the overview, worst first; only the first one, unless more are asked for. The frame of
+ * every page asks, so a page that only stands open notices that the service is away, or back.
+ */
+export function useOverview() {
+  const refetchInterval = useFailingSince() === null ? REFRESH_MS : RETRY_MS
+  return usePages(
+    [PATH],
+    ({ cursor }, signal) => read(PATH, { query: cursor ? { cursor } : { limit: FIRST } }, signal),
+    { refetchInterval },
+  )
 }

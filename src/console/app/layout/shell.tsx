@@ -1,7 +1,7 @@
 import { type MantineColorScheme, NativeSelect, useMantineColorScheme } from '@mantine/core'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { useOverview } from '../api/overview.ts'
+import { useOverview } from '../api/reports.ts'
 import { audits, deploys, ROLE_NAMES } from '../api/roles.ts'
 import { signOut } from '../api/session.ts'
 import { useFailingSince, useUser } from '../api/state.ts'

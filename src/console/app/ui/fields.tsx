@@ -1,6 +1,15 @@
-import { Button, type ButtonProps, Checkbox, TextInput, type TextInputProps } from '@mantine/core'
+import {
+  Button,
+  type ButtonProps,
+  Checkbox,
+  NativeSelect,
+  type NativeSelectProps,
+  TextInput,
+  type TextInputProps,
+} from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ChangeEvent, type ReactNode, useState } from 'react'
+import { deploymentChoices, useDeployed } from '../api/deployed.ts'
 import { readFile, saveFile } from '../api/send.ts'
 import { renewAnswers } from '../api/state.ts'
 import { Failure } from './states.tsx'
@@ -116,5 +125,13 @@ export function Download(props: {
     <Act size="compact-sm" act={async () => saveFile(name, await readFile(path, accept))}>
       {children}
     </Act>
+  )
+}
+
+/** A choice of a deployment; `none` stands for no choice. */
+export function DeploymentSelect({ none, ...field }: NativeSelectProps & { none: string }) {
+  const choices = deploymentChoices(useDeployed().data ?? [])
+  return (
+    <NativeSelect label="Deployment" data={[{ value: '', label: none }, ...choices]} {...field} />
   )
 }

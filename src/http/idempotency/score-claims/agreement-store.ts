@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { queryRows, type Transaction } from '../../../platform/db/client.ts'
-import { DatabaseStore } from '../../../platform/db/store.ts'
+import { DatabaseStore, queryRows, type Transaction } from '../../../platform/db/client.ts'
 import {
   type Agreement,
   type ClaimMode,

@@ -1,6 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { queryRows } from '../../../platform/db/client.ts'
-import { DatabaseStore } from '../../../platform/db/store.ts'
+import { DatabaseStore, queryRows } from '../../../platform/db/client.ts'
 import { timeOfId } from '../../../platform/ids.ts'
 import { KEPT_MS } from '../store.ts'
 import type { LoggedKeys } from './logged-keys.ts'

@@ -1,7 +1,6 @@
 import { and, eq, gt, inArray, isNull, lte, notInArray, or } from 'drizzle-orm'
 import { askedRow, askTwice } from '../../../platform/db/asked-rows.ts'
-import type { Database, Transaction } from '../../../platform/db/client.ts'
-import { DatabaseStore } from '../../../platform/db/store.ts'
+import { type Database, DatabaseStore, type Transaction } from '../../../platform/db/client.ts'
 import {
   refreshTokens,
   signOnIdentities,
@@ -9,9 +8,8 @@ import {
   teams,
   users,
 } from '../../../tables/auth.ts'
-import { lockTeam } from '../../audit/lock-team.ts'
 import type { NewAuditRecord } from '../../audit/record.ts'
-import { insertAuditRecord } from '../../audit/writer.ts'
+import { insertAuditRecord, lockTeam } from '../../audit/writer.ts'
 import { describeClient } from '../client.ts'
 import { NO_PASSWORD } from '../passwords.ts'
 import { addFamily, USER, type User } from '../store.ts'

@@ -5,10 +5,9 @@ import { errorResponses } from '../../../../schemas/errors.ts'
 import { ChangePasswordRequest, SessionList } from '../../../../schemas/own-account.ts'
 import { ANY_MEMBER } from '../../../http/access/caller.ts'
 import { userCaller } from '../../../http/access/request-caller.ts'
-import { limitBodies } from '../../../http/body-limit.ts'
 import { clientNetwork } from '../../../http/client-network.ts'
-import { defineRoute } from '../../../http/define-route.ts'
-import { sendList } from '../../../http/list.ts'
+import { defineRoute, limitBodies } from '../../../http/define-route.ts'
+import { sendList } from '../../../http/reply.ts'
 import type { OwnAccountService } from './service.ts'
 
 const BODY_BYTES_MAX = 16 * 1024

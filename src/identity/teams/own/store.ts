@@ -1,10 +1,9 @@
 import { and, desc, eq, gt, isNull, lt, max, min, ne } from 'drizzle-orm'
-import { DatabaseStore } from '../../../platform/db/store.ts'
+import { DatabaseStore } from '../../../platform/db/client.ts'
 import { makePage, type Page, type PageRequest, rowsToRead } from '../../../platform/paging.ts'
 import { refreshTokens, users } from '../../../tables/auth.ts'
-import { lockTeam } from '../../audit/lock-team.ts'
 import type { NewAuditRecord } from '../../audit/record.ts'
-import { insertAuditRecord } from '../../audit/writer.ts'
+import { insertAuditRecord, lockTeam } from '../../audit/writer.ts'
 import { forgetProvided } from '../../auth/store.ts'
 
 /** A session: the refresh tokens that descend from one sign-in. */

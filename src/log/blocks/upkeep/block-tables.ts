@@ -1,23 +1,28 @@
 import { sql } from 'drizzle-orm'
-import { type Database, queryRows, type Transaction } from '../../../platform/db/client.ts'
+import {
+  type Database,
+  epochMs,
+  momentText,
+  queryRows,
+  type Transaction,
+} from '../../../platform/db/client.ts'
 import { classifyCallFailure } from '../../../platform/db/errors.ts'
 import { bigintList } from '../../../platform/db/lists.ts'
-import { epochMs, momentText } from '../../../platform/db/moments.ts'
 import { unlessLocked } from '../../../platform/db/transactions.ts'
 import { runInTurns, TurnTaker } from '../../../platform/turn-taker.ts'
 import { writeMergedSources } from '../../proof/block-sources.ts'
 import type { ModelSource } from '../../record/model-source.ts'
-import { SPAN_MS, spanStart } from '../../rollups/spans.ts'
+import { type KeyedRollup, mergeInto } from '../../rollups/rollup-sums.ts'
+import { SPAN_MS, type Span, spanStart } from '../../rollups/spans.ts'
 import { areIn } from '../block-conditions.ts'
 import { BlockEncoder, type EncodedBlock } from '../block-encoder.ts'
-import { BLOCK_COLUMNS, type BlockRow, readBlock } from '../block-rows.ts'
-import { DamagedBlocks } from '../damaged-blocks.ts'
+import { BLOCK_COLUMNS, type BlockRow, makeInsert, readBlock } from '../block-rows.ts'
+import { readSums } from '../block-sums.ts'
+import { DamagedBlocks } from '../damaged-block.ts'
 import { IS_INDEX_SOUND, indexSum } from '../index-sums.ts'
-import { makeInsert } from '../insert-block.ts'
 import type { StoredBlock } from '../stored-block.ts'
 import { DamageUpkeep, type OpenedBlock, type WaitingBlock } from './damage-upkeep.ts'
 import { addToRollups } from './rollup-writer.ts'
-import { readRollups } from './waiting-sums.ts'
 
 /** Blocks of one transaction, and bytes of their sums unless one block alone has more. */
 const ROLLED_BLOCKS_MAX = 2_000
@@ -256,5 +261,53 @@ export class FailedHours {
       if (this.hours.size <= HOURS_MAX) return
       this.hours.delete(oldest)
     }
+  }
+}
+
+/** Minutes of one transaction, unless one block alone has more. */
+const MINUTES_MAX = 4_096
+/** Merged before it may be another's turn. */
+const PART = 64
+
+interface WaitingSums {
+  /** As `writeSums` has written them. */
+  readonly sums: Uint8Array
+}
+
+interface SummedBlocks {
+  readonly added: readonly KeyedRollup[]
+  /** Number of blocks, from the first one on. */
+  readonly count: number
+}
+
+/**
+ * The rollups of all minutes, hours and days of the first blocks. Hours are added up from minutes
+ * and days from hours: a thousand deployments have a thousand minutes in each block.
+ */
+export async function readRollups(blocks: readonly WaitingSums[]): Promise<SummedBlocks> {
+  const turns = new TurnTaker()
+  const minutes = new Map<string, KeyedRollup>()
+  let count = 0
+  for (const { sums } of blocks) {
+    if (count > 0 && minutes.size >= MINUTES_MAX) break
+    await merge(minutes, readSums(Buffer.from(sums)), 'minute', turns)
+    count++
+  }
+  const hours = new Map<string, KeyedRollup>()
+  await merge(hours, [...minutes.values()], 'hour', turns)
+  const days = new Map<string, KeyedRollup>()
+  await merge(days, [...hours.values()], 'day', turns)
+  return { added: [...minutes.values(), ...hours.values(), ...days.values()], count }
+}
+
+async function merge(
+  wholes: Map<string, KeyedRollup>,
+  parts: readonly KeyedRollup[],
+  span: Span,
+  turns: TurnTaker,
+): Promise<void> {
+  for (let at = 0; at < parts.length; at += PART) {
+    mergeInto(wholes, parts.slice(at, at + PART), span)
+    await turns.giveWay()
   }
 }

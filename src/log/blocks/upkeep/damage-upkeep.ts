@@ -9,8 +9,13 @@ import type { OpenBlock } from '../block-decoder.ts'
 import { BlockEncoder } from '../block-encoder.ts'
 import { BLOCK_COLUMNS, type BlockRow, readBlock } from '../block-rows.ts'
 import { readSums } from '../block-sums.ts'
-import { DamagedBlock, damagedPart, openSources, openStoredBlock } from '../damaged-block.ts'
-import type { DamagedBlocks } from '../damaged-blocks.ts'
+import {
+  DamagedBlock,
+  type DamagedBlocks,
+  damagedPart,
+  openSources,
+  openStoredBlock,
+} from '../damaged-block.ts'
 import type { StoredBlock } from '../stored-block.ts'
 
 /** A block whose sums are not in the rollups yet. */

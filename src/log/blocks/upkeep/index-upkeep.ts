@@ -1,13 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type Database, queryRows, type Transaction } from '../../../platform/db/client.ts'
-import { epochMs, momentText } from '../../../platform/db/moments.ts'
+import {
+  type Database,
+  epochMs,
+  momentText,
+  queryRows,
+  type Transaction,
+} from '../../../platform/db/client.ts'
 import { Periodic } from '../../../platform/periodic.ts'
 import { readRowFacts } from '../../proof/row-faults.ts'
 import type { BlockKey } from '../block-conditions.ts'
 import { openBlock } from '../block-decoder.ts'
 import type { BlockReader } from '../block-store.ts'
-import { type Damage, damagedColumns, damagedPart } from '../damaged-block.ts'
-import type { DamagedBlocks } from '../damaged-blocks.ts'
+import { type Damage, type DamagedBlocks, damagedColumns, damagedPart } from '../damaged-block.ts'
 import { type BlockTable, IS_INDEX_SOUND, indexSum, setFilter } from '../index-sums.ts'
 import type { StoredBlock } from '../stored-block.ts'
 

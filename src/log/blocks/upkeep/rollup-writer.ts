@@ -2,8 +2,13 @@ import { sql } from 'drizzle-orm'
 import { queryRows, type Transaction } from '../../../platform/db/client.ts'
 import { TurnTaker } from '../../../platform/turn-taker.ts'
 import { flatCounts } from '../../rollups/buckets.ts'
-import { mergeRollup, type Rollup } from '../../rollups/rollup.ts'
-import { ROLLUP_COLUMNS, type RollupRow, rollupOfRow } from '../../rollups/rollup-rows.ts'
+import {
+  mergeRollup,
+  ROLLUP_COLUMNS,
+  type Rollup,
+  type RollupRow,
+  rollupOfRow,
+} from '../../rollups/rollup.ts'
 import { type KeyedRollup, type RollupKey, rollupKeyText } from '../../rollups/rollup-sums.ts'
 import type { Span } from '../../rollups/spans.ts'
 

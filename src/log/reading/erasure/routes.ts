@@ -4,9 +4,7 @@ import { LogErasure, LogErasureBody } from '../../../../schemas/scores.ts'
 import { OWNER_OR_ADMIN } from '../../../http/access/caller.ts'
 import { userCaller } from '../../../http/access/request-caller.ts'
 import { defineRoute } from '../../../http/define-route.ts'
-import { erasureFields } from './response.ts'
-import type { LogErasureService } from './service.ts'
-
+import { erasureFields, type LogErasureService } from './service.ts'
 /** Takes references out of the score log. */
 export const logErasureRoutes: FastifyPluginAsyncTypebox<{
   readonly logErasures: LogErasureService

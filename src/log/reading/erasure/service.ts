@@ -2,7 +2,7 @@ import { serviceBusy } from '../../../errors.ts'
 import { type Actor, auditRecord, type NewAuditRecord } from '../../../identity/audit/record.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import { ErasedPlaces, type LogEraser } from '../../erasure/eraser.ts'
-import { hashOfReference } from '../../erasure/reference-hash.ts'
+import { hashOfReference } from '../../erasure/erasure-list.ts'
 
 export interface LogErasure {
   /** SHA-256 in hex of the team and the reference, as in the audit log. */
@@ -82,5 +82,15 @@ export class LogErasureService {
     const change = { action: 'log.erase', subject: teamId, after } as const
     // It is done, also if the session of its actor has ended meanwhile.
     await store.record(auditRecord({ userId, teamId }, change, clock.epochMs()))
+  }
+}
+
+/** An erasure as the API and the command line show it. */
+export function erasureFields({ referenceSha256, places, requests, untilMs }: LogErasure) {
+  return {
+    reference_sha256: referenceSha256,
+    places,
+    requests,
+    covers_until: new Date(untilMs).toISOString(),
   }
 }

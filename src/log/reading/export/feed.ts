@@ -5,8 +5,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import { TeamLimiter } from '../../../platform/team-limiter.ts'
 import { TurnTaker } from '../../../platform/turn-taker.ts'
 import type { RowTexts } from './columns.ts'
-import type { DrainedScores } from './drained-scores.ts'
-import { readFeedPosition } from './feed-position.ts'
+import { type DrainedScores, readFeedPosition } from './drained-scores.ts'
 import { type LogExportFormat, makeRowWriter } from './formats.ts'
 
 interface FeedQuery {

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads'
-import { goBehindRequests } from '../../../platform/thread-priority.ts'
+import { goBehindRequests } from '../../../platform/threads.ts'
 import { ParquetRows } from './parquet-rows.ts'
 
 goBehindRequests()

@@ -2,8 +2,12 @@ import { and, eq, inArray, sql } from 'drizzle-orm'
 import { HISTORY_KINDS } from '../../../../schemas/alarms.ts'
 import type { TimeRange } from '../../../log/index.ts'
 import { askedRow } from '../../../platform/db/asked-rows.ts'
-import { type Database, queryRows, type Transaction } from '../../../platform/db/client.ts'
-import { momentText } from '../../../platform/db/moments.ts'
+import {
+  type Database,
+  momentText,
+  queryRows,
+  type Transaction,
+} from '../../../platform/db/client.ts'
 import { parseStoredJson } from '../../../platform/json.ts'
 import { models } from '../../../tables/models.ts'
 import { stabilityAlarms, stabilityVerdicts } from '../../../tables/stability.ts'

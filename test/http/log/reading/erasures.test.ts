@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { hashOfReference } from '../../../../src/log/erasure/reference-hash.ts'
+import { hashOfReference } from '../../../../src/log/erasure/erasure-list.ts'
 import { sampleSpec } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import { statsWith } from '../../../support/expect/stats.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { newSecret, secretText, signedHeaders } from '../../../../src/jobs/webhooks/signature.ts'
+import { newSecret, secretText, signedHeaders } from '../../../../src/jobs/webhooks/attempt.ts'
 import { readText } from '../../../support/structure/documents.ts'
 
 const run = promisify(execFile)

@@ -7,8 +7,10 @@ import { BlockTables } from '../../../../src/log/blocks/upkeep/block-tables.ts'
 import { ErasedPlaces } from '../../../../src/log/erasure/eraser.ts'
 import { TreeStore } from '../../../../src/log/proof/tree-store.ts'
 import { COLUMNS } from '../../../../src/log/reading/export/columns.ts'
-import { DrainedScores } from '../../../../src/log/reading/export/drained-scores.ts'
-import { readFeedPosition } from '../../../../src/log/reading/export/feed-position.ts'
+import {
+  DrainedScores,
+  readFeedPosition,
+} from '../../../../src/log/reading/export/drained-scores.ts'
 import { LogTables } from '../../../../src/log/retention/partitions.ts'
 import {
   ArchivedLog,

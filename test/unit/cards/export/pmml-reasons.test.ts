@@ -1,8 +1,7 @@
 /** Reason codes of cards that go out as PMML and come home. */
 import { describe, expect, test } from 'vitest'
 import { writePmml } from '../../../../src/cards/export/pmml/pmml.ts'
-import { importCard } from '../../../../src/cards/import/import-card.ts'
-import { runImport } from '../../../../src/cards/import/run-import.ts'
+import { importCard, runImport } from '../../../../src/cards/import/run-import.ts'
 import { checkSpec, compileModel } from '../../../../src/engine/index.ts'
 import { dmgCard, foundReasons, worksheetCard } from '../../../support/cards/reason-cards.ts'
 import { find, readXml } from '../../../support/naive/naive-pmml.ts'

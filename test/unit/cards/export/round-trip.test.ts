@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { writePmml } from '../../../../src/cards/export/pmml/pmml.ts'
-import { importCard } from '../../../../src/cards/import/import-card.ts'
+import { importCard } from '../../../../src/cards/import/run-import.ts'
 import {
   checkSpec,
   compileModel,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Import } from '../../../../src/cards/import/import-card.ts'
-import { readPythonTexts } from '../../../../src/cards/import/tools/python-texts.ts'
+import type { Import } from '../../../../src/cards/import/run-import.ts'
+import { readPythonTexts } from '../../../../src/cards/import/tools/optbinning.ts'
 import { compileModel, ModelScore, nextUp, scoreApplicant } from '../../../../src/engine/index.ts'
 import {
   findFaults,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Import } from '../../../../src/cards/import/import-card.ts'
+import type { Import } from '../../../../src/cards/import/run-import.ts'
 import { compileModel, ModelScore, nextUp, scoreApplicant } from '../../../../src/engine/index.ts'
 import {
   findFaults,

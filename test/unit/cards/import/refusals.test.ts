@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { importCard } from '../../../../src/cards/import/import-card.ts'
+import { importCard } from '../../../../src/cards/import/run-import.ts'
 import {
   findFaults,
   fixture,

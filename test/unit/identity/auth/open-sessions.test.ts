@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { OpenSessions } from '../../../../src/identity/auth/open-sessions.ts'
+import { OpenSessions } from '../../../../src/identity/auth/service.ts'
 import { ManualClock } from '../../../support/start/manual-clock.ts'
 
 const TTL_MS = 60_000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RunErasures } from '../../../../src/jobs/batches/erasures.ts'
+import { RunErasures } from '../../../../src/jobs/batches/run.ts'
 import type { NumberedErasure } from '../../../../src/jobs/batches/store.ts'
 
 /** A run of team_1 in a database with these erasures. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mayBeFolder, mayScoreFile } from '../../../../src/jobs/batches/team-paths.ts'
+import { mayBeFolder, mayScoreFile } from '../../../../src/jobs/batches/batch.ts'
 
 // A key of staging would read applicants of production, and their decisions.
 test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SendResult } from '../../../../src/jobs/webhooks/attempt.ts'
+import { newSecret, type SendResult } from '../../../../src/jobs/webhooks/attempt.ts'
 import { Deliverer } from '../../../../src/jobs/webhooks/deliverer.ts'
 import type {
   AttemptEnd,
@@ -7,7 +7,6 @@ import type {
   DueStore,
 } from '../../../../src/jobs/webhooks/delivery-store.ts'
 import { SecretSealer } from '../../../../src/jobs/webhooks/secret-sealer.ts'
-import { newSecret } from '../../../../src/jobs/webhooks/signature.ts'
 
 const sealer = new SecretSealer('the secret of the service, long enough', null)
 

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
+import { newSecret, secretText, signedHeaders } from '../../../../src/jobs/webhooks/attempt.ts'
 import { SecretSealer } from '../../../../src/jobs/webhooks/secret-sealer.ts'
-import { newSecret, secretText, signedHeaders } from '../../../../src/jobs/webhooks/signature.ts'
 
 const body = '{"type":"deployment.promoted","timestamp":"2026-11-20T09:30:00.000Z","data":{}}'
 const message = () => ({ id: 'evt_1', timestampSec: Math.floor(Date.now() / 1_000), body })

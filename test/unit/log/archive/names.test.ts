@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { formatFileKey, formatManifestKey } from '../../../../src/log/archive/names.ts'
 import { ResultSums } from '../../../../src/log/archive/part-writer.ts'
 import { manifestText } from '../../../../src/log/archive/tidier.ts'
+import { formatFileKey, formatManifestKey } from '../../../../src/log/archive/written-part.ts'
 
 const DAY = Date.parse('2026-11-21T00:00:00Z')
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { LostBlock } from '../../../../src/log/archive/archived-blocks.ts'
 import { BlockFinder } from '../../../../src/log/blocks/block-finder.ts'
-import type { ListedBlock } from '../../../../src/log/blocks/block-portions.ts'
+import type { ListedBlock } from '../../../../src/log/blocks/block-rows.ts'
 import type { StoredBlock } from '../../../../src/log/blocks/stored-block.ts'
 
 const NOW = Date.parse('2026-11-22T10:00:00Z')

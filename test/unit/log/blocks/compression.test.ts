@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { packed, unpacked } from '../../../../src/log/blocks/compression.ts'
+import { packed, unpacked } from '../../../../src/log/blocks/bytes.ts'
 
 // Found blocks stay open in a cache: it must not keep what Node shares between small buffers.
 test('columns that are unpacked keep no memory but their own', () => {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { takeCounts } from '../../../../src/log/blocks/counted-blocks.ts'
-import { DamagedBlock } from '../../../../src/log/blocks/damaged-block.ts'
-import { DamagedBlocks } from '../../../../src/log/blocks/damaged-blocks.ts'
+import { DamagedBlock, DamagedBlocks } from '../../../../src/log/blocks/damaged-block.ts'
 import type { Statements } from '../../../../src/platform/db/client.ts'
 
 const blocks = ['1', '2', '3'].map((block_id) => ({

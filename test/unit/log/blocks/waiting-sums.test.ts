@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { writeSums } from '../../../../src/log/blocks/block-sums.ts'
-import { readRollups } from '../../../../src/log/blocks/upkeep/waiting-sums.ts'
+import { readRollups } from '../../../../src/log/blocks/upkeep/block-tables.ts'
 import { merged, RollupSums } from '../../../../src/log/rollups/rollup-sums.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { Histogram } from '../../../../src/platform/metrics/histogram.ts'
-import { MetricRegistry } from '../../../../src/platform/metrics/registry.ts'
+import { Histogram, MetricRegistry } from '../../../../src/platform/metrics/registry.ts'
 
 test('metrics are read at each scrape, in the text format of Prometheus', async () => {
   const metrics = new MetricRegistry()

@@ -4,9 +4,9 @@ import {
   findOrder,
   type PointsGroup,
 } from '../../../../src/reports/performance/statistics/bin-order.ts'
-import { computeProbabilityFit } from '../../../../src/reports/performance/statistics/brier.ts'
 import {
   computeCalibration,
+  computeProbabilityFit,
   hosmerLemeshow,
 } from '../../../../src/reports/performance/statistics/calibration.ts'
 import {

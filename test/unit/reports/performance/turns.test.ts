@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ScoredApplicant } from '../../../../src/outcomes/applicant.ts'
 import { makeReport } from '../../../../src/reports/performance/report.ts'
-import { computeProbabilityFit } from '../../../../src/reports/performance/statistics/brier.ts'
+import { computeProbabilityFit } from '../../../../src/reports/performance/statistics/calibration.ts'
 import { computeDiscrimination } from '../../../../src/reports/performance/statistics/discrimination.ts'
 import { expectedPerformance } from '../../../../src/reports/performance/statistics/expected.ts'
 import { computeGains } from '../../../../src/reports/performance/statistics/gains.ts'

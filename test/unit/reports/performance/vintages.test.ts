@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { ScanQueue } from '../../../../src/log/reading/scan-queue.ts'
 import { newId } from '../../../../src/platform/ids.ts'
-import { APPLICANTS_MAX } from '../../../../src/reports/performance/bounds.ts'
 import type { ScoringFacts } from '../../../../src/reports/performance/labelled.ts'
+import { APPLICANTS_MAX } from '../../../../src/reports/performance/labelled-applicants.ts'
 import { PerformanceService } from '../../../../src/reports/performance/service.ts'
 import { timedTurns } from '../../../support/expect/turns.ts'
 

@@ -4,8 +4,8 @@ import { Facts } from '../../ui/facts.tsx'
 import { index, NONE, number, percent, power, whole } from '../../ui/figures.ts'
 import { plainName } from '../../ui/names.ts'
 import { Badge, Panel } from '../../ui/page.tsx'
-import { PlainTable } from '../../ui/plain-table.tsx'
 import { Empty } from '../../ui/states.tsx'
+import { PlainTable } from '../../ui/table.tsx'
 
 interface SwapCell {
   readonly n: number

@@ -5,7 +5,7 @@ import { writeCsv } from '../../ui/csv-text.ts'
 import { number, percent, whole } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
 import { periodWords } from '../../ui/period.tsx'
-import { PlainTable } from '../../ui/plain-table.tsx'
+import { PlainTable } from '../../ui/table.tsx'
 import { useAbout } from '../deployment/frame.tsx'
 
 const HEAD = ['model_version', 'from', 'to', 'n', 'min', 'max', 'applicants', 'share', 'mean_pd']

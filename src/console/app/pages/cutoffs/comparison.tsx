@@ -1,7 +1,6 @@
 import type { Schemas } from '../../api/types.ts'
 import { NONE, number, percent, shareDifference, signed, whole } from '../../ui/figures.ts'
-import { PlainTable } from '../../ui/plain-table.tsx'
-import { DataTable } from '../../ui/table.tsx'
+import { DataTable, PlainTable } from '../../ui/table.tsx'
 import { badsBetween } from './curve.ts'
 
 type Result = Schemas['CutoffResult']

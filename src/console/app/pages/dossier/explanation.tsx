@@ -10,12 +10,11 @@ import { typed } from '../../ui/fields.tsx'
 import { NONE, number, readNumber, signed, twoDecimals, whole } from '../../ui/figures.ts'
 import { LanguageChoice } from '../../ui/language-choice.tsx'
 import { Panel } from '../../ui/page.tsx'
-import { PlainTable } from '../../ui/plain-table.tsx'
 import { codeText, methodWords } from '../../ui/reason-words.ts'
 import { Empty, Loaded, Notice } from '../../ui/states.tsx'
-import { binWords } from './bins.tsx'
+import { PlainTable } from '../../ui/table.tsx'
 import { LetterPanel } from './letter-panel.tsx'
-import { Waterfall } from './waterfall.tsx'
+import { binWords, Waterfall } from './waterfall.tsx'
 
 type Explanation = Schemas['Explanation']
 

@@ -11,10 +11,9 @@ import { NONE, number, percent, whole } from '../../ui/figures.ts'
 import { withVersion } from '../../ui/names.ts'
 import { Badge, NameLink, Page, Panel } from '../../ui/page.tsx'
 import { Empty, Loaded, Loading } from '../../ui/states.tsx'
-import { LoggedBin } from './bins.tsx'
 import { ExplanationPanels } from './explanation.tsx'
 import { ProofPanel } from './proof-panel.tsx'
-import { Waterfall } from './waterfall.tsx'
+import { LoggedBin, Waterfall } from './waterfall.tsx'
 
 type Logged = Schemas['LoggedScore']
 type Result = Schemas['LoggedResult']

@@ -2,8 +2,8 @@ import type { Schemas } from '../../api/types.ts'
 import { binText, featureNames } from '../../ui/card.ts'
 import { counted, number, signed } from '../../ui/figures.ts'
 import { Panel } from '../../ui/page.tsx'
-import { Bar, PlainTable } from '../../ui/plain-table.tsx'
 import { binLabel } from '../../ui/reason-words.ts'
+import { Bar, PlainTable } from '../../ui/table.tsx'
 
 type Spec = Schemas['ScorecardSpec']
 type Feature = Schemas['Feature']

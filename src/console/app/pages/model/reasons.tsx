@@ -3,7 +3,6 @@ import { featureNames } from '../../ui/card.ts'
 import { NONE, number } from '../../ui/figures.ts'
 import { inWords, plainName } from '../../ui/names.ts'
 import { Badge, Panel } from '../../ui/page.tsx'
-import { PlainTable } from '../../ui/plain-table.tsx'
 import {
   hasReasons,
   isObject,
@@ -12,6 +11,7 @@ import {
   readTexts,
 } from '../../ui/reason-words.ts'
 import { Notice } from '../../ui/states.tsx'
+import { PlainTable } from '../../ui/table.tsx'
 
 type Spec = Schemas['ScorecardSpec']
 

@@ -1,7 +1,7 @@
 import { Button, SegmentedControl } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useMemo } from 'react'
-import { useOverview } from '../../api/overview.ts'
+import { useOverview } from '../../api/reports.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import { useAddress } from '../../ui/address.ts'

@@ -11,8 +11,7 @@ import { LanguageChoice } from '../../ui/language-choice.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Failure, Notice } from '../../ui/states.tsx'
 import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
-import { findExample, remarkOn, type Texts } from './remarks.ts'
-import { Result } from './result.tsx'
+import { findExample, Result, remarkOn, type Texts } from './result.tsx'
 
 type Feature = Schemas['Feature']
 

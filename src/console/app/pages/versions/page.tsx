@@ -10,9 +10,8 @@ import { counted, NONE, number, percent, signed, twoDecimals, whole } from '../.
 import { withVersion } from '../../ui/names.ts'
 import { Badge, Panel } from '../../ui/page.tsx'
 import { PeriodChoice } from '../../ui/period.tsx'
-import { PlainTable } from '../../ui/plain-table.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
-import { DataTable } from '../../ui/table.tsx'
+import { DataTable, PlainTable } from '../../ui/table.tsx'
 import { DeploymentPage, useAbout } from '../deployment/frame.tsx'
 import { alignedBins } from './aligned-bins.ts'
 

@@ -8,7 +8,7 @@ import {
   useState,
 } from 'react'
 import { whole } from '../figures.ts'
-import { PlainTable } from '../plain-table.tsx'
+import { PlainTable } from '../table.tsx'
 import { bandPath, linearScale, linePath, type Scale } from './scale.ts'
 
 type Values = readonly (number | null)[]

@@ -1,5 +1,5 @@
-import { PlainTable } from '../plain-table.tsx'
 import { Notice } from '../states.tsx'
+import { PlainTable } from '../table.tsx'
 import { type Certificate, certificateRows, gapText, verdictText } from './text.ts'
 
 /** The certificate in words, what was not checked first, and all of its figures. */
