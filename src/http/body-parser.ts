@@ -12,6 +12,7 @@ import {
   parseJson,
   STEPPED_CHARS_MIN,
 } from '../platform/json.ts'
+import { APPLICANT_NAMES_MAX } from '../platform/json-shape.ts'
 import type { Steps } from '../platform/steps.ts'
 import { runInTurns, takeTurn } from '../platform/turn-taker.ts'
 import { hungUp } from './connected.ts'
@@ -59,7 +60,7 @@ function parsed({ raw, routeOptions }: FastifyRequest, body: Buffer): unknown {
   // One read of a connection can bring the bodies of ten batches.
   if (config.load === 'batch') return takeTurn().then(() => parseApplicants(text))
   const hasApplicants = config.load !== undefined || config.takesApplicant === true
-  if (hasApplicants) return parseApplicants(text)
+  if (hasApplicants) return parseApplicants(text, APPLICANT_NAMES_MAX)
   if (text.length < STEPPED_CHARS_MIN) return parseJson(text)
   return runInTurns(whileConnected(raw.socket, jsonSteps(text)))
 }

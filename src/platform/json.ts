@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import { endOfString, excessSteps, findExcess } from './json-shape.ts'
+import { countColons, endOfString, excessSteps, findExcess } from './json-shape.ts'
 import { finishSteps, type Steps } from './steps.ts'
 
 const QUOTE = 0x22
@@ -62,21 +62,17 @@ interface Noted {
  * Names are told apart by their colons: only a text with more colons than names is read character
  * by character. To count them takes a tenth of the time of parsing.
  *
+ * @param namesMax most names in one object
  * @throws AppError `invalid_request`, never quoting the text
  */
-export function parseApplicants(text: string): unknown {
-  return parseBounded(text, (body) => {
+export function parseApplicants(text: string, namesMax?: number): unknown {
+  const readNoting = (body: string) => {
     const value = read(body)
     return countColons(body) === countNames(value)
       ? value
       : new Reader(body, 'applicants').readDocument()
-  })
-}
-
-function countColons(text: string): number {
-  let count = 0
-  for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) count++
-  return count
+  }
+  return parseBounded(text, readNoting, namesMax)
 }
 
 /** Names of all objects within a value. */
@@ -125,9 +121,9 @@ export function* jsonSteps(text: string, reading?: 'lossless'): Steps<unknown> {
   }
 }
 
-function parseBounded(text: string, readBody: (body: string) => unknown): unknown {
+function parseBounded(text: string, readBody: typeof read, namesMax?: number): unknown {
   const body = withoutMark(text)
-  const excess = findExcess(body)
+  const excess = findExcess(body, namesMax)
   if (excess !== null) throw refusal(excess)
   try {
     return readBody(body)

@@ -4,6 +4,7 @@ import type { EarlyClaim } from '../../http/idempotency/score-claims/early-claim
 import type { ScoreKey } from '../../log/index.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { parseApplicants } from '../../platform/json.ts'
+import { APPLICANT_NAMES_MAX } from '../../platform/json-shape.ts'
 import type { RequestSpan } from '../../platform/tracing/request-span.ts'
 import type { SingleRequest } from '../requests.ts'
 import { isScoreBody, readScoreRequest, type ScoreBody } from '../score-request.ts'
@@ -66,7 +67,7 @@ export function readRequest(
 export function readScoreBody(bytes: Buffer): ScoreBody | null {
   try {
     if (!isUtf8(bytes)) return null
-    const body = parseApplicants(bytes.toString())
+    const body = parseApplicants(bytes.toString(), APPLICANT_NAMES_MAX)
     return isScoreBody(body) ? body : null
   } catch {
     return null

@@ -66,6 +66,27 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     }
   })
 
+  // To find out how many names are no features takes longer than the quota can pay for.
+  test('a single applicant with an object of more than 25,000 names is 400 before it is parsed', async () => {
+    const names = (count: number) =>
+      `{${Array.from({ length: count }, (_, index) => `"${index.toString(16)}":1`).join(',')}}`
+    for (const applicant of [names(25_001), `{"income":1,"x":${names(25_001)}}`]) {
+      const { single, scorecard } = forms(applicant)
+      for (const form of [single, scorecard]) {
+        const response = await send(form)
+        expect(findOutcome(response)).toBe('400 invalid_request')
+        expect(formatRefusal(response).message).toBe(
+          'the body has an object of more than 25000 names',
+        )
+      }
+    }
+    for (const form of Object.values(forms(`{"income":1,"x":${names(25_000)}}`))) {
+      expect((await send(form)).statusCode).toBe(200)
+    }
+    const repeated = `{"income":1${',"income":1'.repeat(25_000)}}`
+    expect(findOutcome(await send(forms(repeated).single))).toBe('400 invalid_request')
+  })
+
   test('an applicant nested deeper than 128 levels is 400, whatever way it takes', async () => {
     const nested = (levels: number) => `{"income":1,"x":${'['.repeat(levels)}${']'.repeat(levels)}}`
     for (const form of Object.values(forms(nested(128)))) {
