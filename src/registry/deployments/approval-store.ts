@@ -89,11 +89,12 @@ export class ApprovalStore extends DatabaseStore {
     decision,
   }: DecisionCommand & {
     readonly at: Date
+    /** Returns null if the request was made for another state. */
     readonly decide: (
       request: ChangeRequest,
       present: Deployment,
       read: ChangeReader,
-    ) => Promise<Change>
+    ) => Promise<Change | null>
     readonly audit: (request: ChangeRequest) => AuditOf
     /** Records that the request was for another state. */
     readonly outdatedAudit: (request: ChangeRequest) => NewAuditRecord
@@ -105,13 +106,14 @@ export class ApprovalStore extends DatabaseStore {
       admit(request, await readDecider(tx, { userId, teamId }))
       const present = await readDeployment(tx, teamId, request.deploymentId)
       if (present === null) return null
-      if (present.cacheVersion !== request.cacheVersion) {
+      const isOfVersion = present.cacheVersion === request.cacheVersion
+      const change = isOfVersion ? await decide(request, present, makeReader(tx, teamId)) : null
+      if (change === null) {
         // Nobody has decided, so that there is no decided_by.
         await close(tx, requestId, { state: 'outdated', decidedAt: at })
         await insertAuditRecord(tx, outdatedAudit(request))
         return 'outdated'
       }
-      const change = await decide(request, present, makeReader(tx, teamId))
       const ended = {
         ...decision,
         state: 'approved' as const,

@@ -14,6 +14,7 @@ import {
 } from './approval.ts'
 import type { ApprovalStore, ChangeRequestFilter, DecisionCommand } from './approval-store.ts'
 import { makeChange } from './order.ts'
+import { isSuperseded } from './proposal.ts'
 import { makeAudit } from './service.ts'
 
 interface ApprovalOptions {
@@ -72,7 +73,10 @@ export class ApprovalService {
       ...this.decision(actor, requestId, comment, 'change_request.approve'),
       at,
       outdatedAudit: decisionRecord(actor, { action: 'change_request.outdate', epochMs }),
-      decide: (request, present, read) => makeChange(request.order, present, read, at),
+      decide: async (request, present, read) => {
+        const change = await makeChange(request.order, present, read, at)
+        return isSuperseded(request, present, change) ? null : change
+      },
       audit: ({ id, requestedBy }) =>
         makeAudit(actor, epochMs, { change_request_id: id, requested_by: requestedBy }),
     })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../errors.ts'
 import { type Actor, auditRecord } from '../../identity/audit/record.ts'
 import { newId } from '../../platform/ids.ts'
@@ -70,6 +71,27 @@ export function newProposal(
       return { request: asked satisfies ChangeRequest, audit }
     },
   }
+}
+
+/** What waits for approval without raising `cache_version`. */
+const UNVERSIONED = ['cutoff', 'alarm', 'require_approval', 'emergency_rollback'] as const
+
+/**
+ * Tells whether what a request changes was changed since, at the same `cache_version`: whoever
+ * approves it sees another state before the change than there is.
+ *
+ * @param change what the request would do now
+ */
+export function isSuperseded(
+  { before, after }: ChangeRequest,
+  present: Deployment,
+  change: Change,
+): boolean {
+  const now = makeStates(present, change).before
+  return UNVERSIONED.some(
+    (name) =>
+      !isDeepStrictEqual(before[name], after[name]) && !isDeepStrictEqual(before[name], now[name]),
+  )
 }
 
 /** The deployment before and after a change, with what else the change sets. */

@@ -191,6 +191,30 @@ describe.each(backends)('on $name', (backend) => {
     expect(state).toBe('outdated')
   })
 
+  test('a cut-off or an alarm that was changed since is never replaced unseen', async () => {
+    const { slug } = await guarded()
+    const url = `/v1/deployments/${slug}`
+    const alarm = (is_on: boolean) => ({ watch: 0.1, act: 0.25, is_on })
+    const orders = [
+      ['PATCH', url, [{ cutoff: 501 }, { cutoff: 502 }]],
+      ['PUT', `${url}/stability/alarm`, [alarm(true), alarm(false)]],
+      ['PATCH', url, [{ emergency_rollback: false }, { emergency_rollback: false }]],
+    ] as const
+    const admin = teams.readToken('admin')
+    for (const [method, path, [one, other]] of orders) {
+      const first = (await team.done(method, path, one)).id
+      const second = (await team.done(method, path, other)).id
+      const unrelated = (await team.done('PATCH', url, { is_active: false })).id
+      expect((await decide(admin, first, 'approve')).statusCode).toBe(200)
+      const applied = await team.deployment(slug)
+      for (const decision of ['approve', 'decline'] as const) {
+        expect(findOutcome(await decide(admin, second, decision))).toBe('409 change_outdated')
+      }
+      expect(await team.deployment(slug)).toEqual(applied)
+      expect((await decide(admin, unrelated, 'decline')).statusCode).toBe(200)
+    }
+  })
+
   test('a decision is final', async () => {
     const { slug, before } = await guarded()
     const { id } = await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: false })
