@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 import type { Schemas, Verdict } from '../api/types.ts'
+import type { LightKind } from './light-kind.ts'
 
-/** Meanings of the lights of the console; each has a colour and a sign of its own. */
-export type LightKind = 'good' | 'watch' | 'act' | 'unknown'
+export type { LightKind } from './light-kind.ts'
 
 const SIGNS: Readonly<Record<LightKind, ReactNode>> = {
   good: (

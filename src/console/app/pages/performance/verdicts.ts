@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/types.ts'
 import { index, percent, power, signed, whole } from '../../ui/figures.ts'
-import type { LightKind } from '../../ui/light.tsx'
+import type { LightKind } from '../../ui/light-kind.ts'
 import { inWords } from '../../ui/names.ts'
 
 type Performance = Schemas['Performance']
@@ -103,8 +103,9 @@ const PROBABILITIES = {
   unknown: { kind: 'unknown', answer: 'Not known', text: 'It gives no probabilities' },
 } as const
 
-function probabilityAnswer({ verdicts: { probabilities } }: Performance): Answer {
-  const { text, ...answer } = PROBABILITIES[probabilities.verdict]
+function probabilityAnswer({ n, verdicts: { probabilities } }: Performance): Answer {
+  const { text: known, ...answer } = PROBABILITIES[probabilities.verdict]
+  const text = n === 0 ? 'No good or bad outcome is known' : known
   const grades = probabilities.grades.map((grade) => grade ?? 'without a grade').toSorted()
   const where = grades.length === 0 ? '.' : ` in ${inWords(grades)}.`
   return { question: 'Do its probabilities fit?', ...answer, because: `${text}${where}` }
