@@ -164,7 +164,7 @@ function Goal({ cutoff, choose }: { cutoff: string; choose: (text: string) => vo
     <form className="filters" onSubmit={submit}>
       <TextInput
         label="Score to reach"
-        description="Empty: the cut-off of the baseline, or the next better grade"
+        description="Empty: the cut-off of deployment or baseline, else the next better grade"
         inputMode="decimal"
         error={isWrong && 'Not a number'}
         {...typed(text, setText)}
