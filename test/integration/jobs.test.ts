@@ -7,29 +7,24 @@ import { JobRunner } from '../../src/jobs/runner.ts'
 import { JobService, OPEN_JOBS_MAX } from '../../src/jobs/service.ts'
 import { JobStore } from '../../src/jobs/store.ts'
 import { systemClock } from '../../src/platform/clock.ts'
-import { type DatabaseHandle, queryRows } from '../../src/platform/db/client.ts'
+import { queryRows } from '../../src/platform/db/client.ts'
 import { newId } from '../../src/platform/ids.ts'
-import { backends, type TestDatabase } from '../support/start/databases.ts'
-import { openTestDatabase } from '../support/start/seeded-database.ts'
+import { backends } from '../support/start/databases.ts'
+import { databaseForSuite } from '../support/start/seeded-database.ts'
 import { insertTeam } from '../support/start/users.ts'
 
 const KIND = 'a kind of the tests'
 
 describe.each(backends)('on $name', (backend) => {
-  let database: TestDatabase
-  let handle: DatabaseHandle
+  const handle = databaseForSuite(backend)
   let store: JobStore
   const runners: JobRunner[] = []
 
-  beforeAll(async () => {
-    database = await backend.create()
-    handle = await openTestDatabase(database)
+  beforeAll(() => {
     store = new JobStore(handle.db)
   })
   afterAll(async () => {
     await Promise.all(runners.map((runner) => runner.periodic.close()))
-    await handle.close()
-    await database.drop()
   })
 
   /** A team with a service; each has jobs of its own kind. */

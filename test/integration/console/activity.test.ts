@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { statsWith } from '../../support/expect/stats.ts'
 import { ConsoleBrowser, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -12,19 +12,9 @@ let behindMs = 30 * 60_000
 const clock = { epochMs: () => Date.now() - behindMs, monotonicMs: () => performance.now() }
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
-  let service: TestService
-  let team: Team
-  let browser: ConsoleBrowser
-
-  beforeAll(async () => {
-    service = await TestService.start(backend, { clock })
-    team = await Team.of(service)
-    browser = await ConsoleBrowser.start(service)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await service?.close()
-  })
+  const service = TestService.forSuite(backend, { clock })
+  const team = Team.forSuite(service)
+  const browser = ConsoleBrowser.forSuite(service)
 
   // Whoever has just scored a first batch saw four empty charts, and no sign of which applicant is
   // which.

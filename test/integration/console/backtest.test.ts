@@ -9,14 +9,13 @@ import { Team } from '../../support/start/team.ts'
 const [backend = expect.fail('there is a database')] = backends
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
-  let service: TestService
-  let browser: ConsoleBrowser
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
+  const browser = ConsoleBrowser.forSuite(service)
   let visitor: ConsolePage
   let slug: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
-    const team = await Team.of(service)
     slug = (await team.deploy(sampleSpec())).slug
     const applicants = sampleApplicants().slice(0, 50)
     const { request_id } = await team.scoreBatch(
@@ -39,14 +38,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       outcome: record_index % 3 === 0 ? 'bad' : 'good',
     }))
     await team.done('POST', '/v1/outcomes', { outcomes })
-    browser = await ConsoleBrowser.start(service)
     visitor = await browser.signIn()
   })
-  afterAll(async () => {
-    await visitor?.close()
-    await browser?.close()
-    await service?.close()
-  })
+  afterAll(() => visitor?.close())
 
   // A modeler must see what a card would have done before anyone registers it.
   test('a card from a file is tried on logged applicants, and what it would have done is shown', async () => {

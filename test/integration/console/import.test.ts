@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { fixture, sampleWith } from '../../support/cards/import-fixtures.ts'
 import { ConsoleBrowser, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -7,17 +7,8 @@ import { TestService } from '../../support/start/service.ts'
 const [backend = expect.fail('there is a database')] = backends
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
-  let service: TestService
-  let browser: ConsoleBrowser
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    browser = await ConsoleBrowser.start(service)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await service?.close()
-  })
+  const service = TestService.forSuite(backend)
+  const browser = ConsoleBrowser.forSuite(service)
 
   test("a tool's card is compared and registered, and the page sums up the comparison", async () => {
     const visitor = await browser.signIn()

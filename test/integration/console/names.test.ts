@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { statsWith } from '../../support/expect/stats.ts'
 import { ConsoleBrowser, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -11,19 +11,9 @@ const [backend = expect.fail('there is a database')] = backends
 const NAME = `${'W'.repeat(180)}<img/src=x/onerror=alert(1)>بطاقة`
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
-  let service: TestService
-  let team: Team
-  let browser: ConsoleBrowser
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-    browser = await ConsoleBrowser.start(service)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await service?.close()
-  })
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
+  const browser = ConsoleBrowser.forSuite(service)
 
   test('a name of any length and any letters makes no page or table wider', async () => {
     const { features, ...rest } = numberedSpec(1, { name: NAME })

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
 import { TestService } from '../../support/start/service.ts'
@@ -19,11 +19,8 @@ async function freeze({ page }: ConsolePage): Promise<() => void> {
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
   const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
   const browser = ConsoleBrowser.forSuite(service)
-  let team: Team
-  beforeAll(async () => {
-    team = await Team.of(service)
-  })
 
   test('a service that hangs while the code of a page loads is named, and the page comes', async () => {
     const visitor = await browser.signIn()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newId } from '../../../src/platform/ids.ts'
 import { card, numeric } from '../../support/cards/cards.ts'
 import { statsWith } from '../../support/expect/stats.ts'
@@ -40,19 +40,9 @@ const scorecard = (name: string, version: string, shift = 0) =>
   )
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
-  let service: TestService
-  let team: Team
-  let browser: ConsoleBrowser
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-    browser = await ConsoleBrowser.start(service)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await service?.close()
-  })
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
+  const browser = ConsoleBrowser.forSuite(service)
 
   const uniqueName = () => `Loans ${newId('mod_', 0).slice(-6)}`
 

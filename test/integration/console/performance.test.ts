@@ -13,15 +13,14 @@ const [backend = expect.fail('there is a database')] = backends
 const PICTURES = process.env['SCORELINE_TEST_PICTURES']
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
-  let service: TestService
-  let browser: ConsoleBrowser
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
+  const browser = ConsoleBrowser.forSuite(service)
   let visitor: ConsolePage
   let slug: string
   let file: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
-    const team = await Team.of(service)
     const champion = sampleSpec()
     slug = (await team.deploy(champion)).slug
     const successor = { ...champion, version: '1.1.0', base_points: 470 }
@@ -50,14 +49,9 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     lines.push('nothing,performance,gb12,great,2026-06-30,,')
     file = lines.join('\n')
     await statsWith(service, team.owner, slug, applicants.length)
-    browser = await ConsoleBrowser.start(service)
     visitor = await browser.signIn()
   })
-  afterAll(async () => {
-    await visitor?.close()
-    await browser?.close()
-    await service?.close()
-  })
+  afterAll(() => visitor?.close())
 
   test('outcomes are uploaded, and the page says how good the card is and where it is wrong', async () => {
     const { page } = visitor

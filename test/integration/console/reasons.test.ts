@@ -17,9 +17,9 @@ const PICTURES = process.env['SCORELINE_TEST_PICTURES']
 const REASONS = new URL('../../../src/cli/demo/german-credit/reasons.json', import.meta.url)
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
-  let service: TestService
-  let team: Team
-  let browser: ConsoleBrowser
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
+  const browser = ConsoleBrowser.forSuite(service)
   let visitor: ConsolePage
   let page: Page
   let slug: string
@@ -27,23 +27,16 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let card: { version: string }
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
     const reasons = JSON.parse(readFileSync(REASONS, 'utf8')) as SampleReasons
     const codes = { ...reasons.reason_codes, R13: { en: 'Instalments in relation to income' } }
     card = explainedCard(sampleSpec(), { ...reasons, reason_codes: codes })
     const deployed = await team.deploy(card)
     slug = deployed.slug
     modelId = deployed.modelId
-    browser = await ConsoleBrowser.start(service)
     visitor = await browser.signIn()
     page = visitor.page
   })
-  afterAll(async () => {
-    await visitor?.close()
-    await browser?.close()
-    await service?.close()
-  })
+  afterAll(() => visitor?.close())
 
   /** Looks at the page in both colours and at three widths. */
   async function looksRight(name: string): Promise<void> {

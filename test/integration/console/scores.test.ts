@@ -18,30 +18,23 @@ const [backend = expect.fail('there is a database')] = backends
 const PICTURES = process.env['SCORELINE_TEST_PICTURES']
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
-  let service: TestService
-  let team: Team
-  let browser: ConsoleBrowser
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
+  const browser = ConsoleBrowser.forSuite(service)
   let visitor: ConsolePage
   let page: Page
   let slug: string
 
   beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
     const champion = sampleSpec()
     slug = (await team.deploy(champion)).slug
     const successor = { ...champion, version: '1.1.0', base_points: 470 }
     await team.challenge(slug, successor, 20)
     await team.shadow(slug, true)
-    browser = await ConsoleBrowser.start(service)
     visitor = await browser.signIn()
     page = visitor.page
   })
-  afterAll(async () => {
-    await visitor?.close()
-    await browser?.close()
-    await service?.close()
-  })
+  afterAll(() => visitor?.close())
 
   async function picture(name: string): Promise<void> {
     if (PICTURES === undefined) return

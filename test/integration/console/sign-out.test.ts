@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newId } from '../../../src/platform/ids.ts'
 import { ConsoleBrowser, type ConsolePage, chromiumPath } from '../../support/start/browser.ts'
 import { backends } from '../../support/start/databases.ts'
@@ -8,19 +8,9 @@ import { Team } from '../../support/start/team.ts'
 const [backend = expect.fail('there is a database')] = backends
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
-  let service: TestService
-  let team: Team
-  let browser: ConsoleBrowser
-
-  beforeAll(async () => {
-    service = await TestService.start(backend)
-    team = await Team.of(service)
-    browser = await ConsoleBrowser.start(service)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await service?.close()
-  })
+  const service = TestService.forSuite(backend)
+  const team = Team.forSuite(service)
+  const browser = ConsoleBrowser.forSuite(service)
 
   const cookies = ({ context }: ConsolePage) => context.cookies()
 

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { openBlock } from '../../../src/log/blocks/block-decoder.ts'
 import { BlockIndexReader } from '../../../src/log/blocks/block-index.ts'
 import { BlockReader } from '../../../src/log/blocks/block-store.ts'
@@ -28,8 +28,8 @@ import {
   makeDay,
   store,
 } from '../../support/archive/archived-log.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { databaseForTest, openTestDatabase } from '../../support/start/seeded-database.ts'
+import { backends } from '../../support/start/databases.ts'
+import { databaseForSuite, databaseForTest } from '../../support/start/seeded-database.ts'
 
 const TEAM = 'team_1'
 const MODELS = new Map([['mod_1', CARD.model]])
@@ -74,13 +74,10 @@ interface Column {
 }
 
 describe.each(backends)('on $name', (backend) => {
-  let database: TestDatabase
-  let handle: DatabaseHandle
+  const handle = databaseForSuite(backend)
   let kept: { readonly checkpoint: TreeState | null; readonly facts: TreeState | null }
 
   beforeAll(async () => {
-    database = await backend.create()
-    handle = await openTestDatabase(database)
     await insertModel(handle)
     await makeDay(handle, DAY)
     await store(handle, RECORDS)
@@ -93,10 +90,6 @@ describe.each(backends)('on $name', (backend) => {
       checkpoint: { origin: formatOrigin(TEAM), size: edge.size, root: edge.root },
       facts: { origin: formatFactsOrigin(TEAM), size: edge.size, root: facts },
     }
-  })
-  afterAll(async () => {
-    await handle.close()
-    await database.drop()
   })
 
   const findings = async (db: Database, known = kept): Promise<readonly VerifyFinding[]> =>

@@ -1,29 +1,22 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { ScoredApplicant } from '../../../src/outcomes/applicant.ts'
 import { OutcomeStore } from '../../../src/outcomes/store.ts'
-import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
+import { queryRows } from '../../../src/platform/db/client.ts'
 import { readApplicant } from '../../support/score-log/outcome-applicants.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { backends } from '../../support/start/databases.ts'
+import { databaseForSuite } from '../../support/start/seeded-database.ts'
 import { insertTeam } from '../../support/start/users.ts'
 
 const RESTRICT_VIOLATION = '23001'
 const DAY_MS = 86_400_000
 
 describe.each(backends)('on $name', (backend) => {
-  let database: TestDatabase
-  let handle: DatabaseHandle
+  const handle = databaseForSuite(backend)
   let store: OutcomeStore
 
-  beforeAll(async () => {
-    database = await backend.create()
-    handle = await openTestDatabase(database)
+  beforeAll(() => {
     store = new OutcomeStore(handle.db)
-  })
-  afterAll(async () => {
-    await handle.close()
-    await database.drop()
   })
 
   async function stored(asOf: string, teamId?: string, known?: ScoredApplicant) {

@@ -1,32 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { hashOfReference } from '../../../src/log/erasure/erasure-list.ts'
 import { lockOutcomes } from '../../../src/outcomes/fact-writer.ts'
 import { type OutcomeItem, readItem } from '../../../src/outcomes/item.ts'
 import { OutcomeStore } from '../../../src/outcomes/store.ts'
-import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
+import { queryRows } from '../../../src/platform/db/client.ts'
 import { readApplicant } from '../../support/score-log/outcome-applicants.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { backends } from '../../support/start/databases.ts'
+import { databaseForSuite } from '../../support/start/seeded-database.ts'
 import { insertTeam } from '../../support/start/users.ts'
 
 const LEASE_MS = 60_000
 const HOUR_MS = 3_600_000
 
 describe.each(backends)('on $name', (backend) => {
-  let database: TestDatabase
-  let handle: DatabaseHandle
+  const handle = databaseForSuite(backend)
   let store: OutcomeStore
 
-  beforeAll(async () => {
-    database = await backend.create()
-    handle = await openTestDatabase(database)
+  beforeAll(() => {
     store = new OutcomeStore(handle.db)
-  })
-  afterAll(async () => {
-    await handle.close()
-    await database.drop()
   })
 
   const findItem = (fields: object): OutcomeItem => {

@@ -1,27 +1,17 @@
 import { sql } from 'drizzle-orm'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { auditRecord } from '../../../src/identity/audit/record.ts'
 import { ImportStore } from '../../../src/outcomes/import-store.ts'
 import { TEAM_IMPORTS_MAX } from '../../../src/outcomes/imports.ts'
 import { countStatuses } from '../../../src/outcomes/item.ts'
-import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
+import { queryRows } from '../../../src/platform/db/client.ts'
 import { newId } from '../../../src/platform/ids.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { backends } from '../../support/start/databases.ts'
+import { databaseForSuite } from '../../support/start/seeded-database.ts'
 import { insertTeam } from '../../support/start/users.ts'
 
 describe.each(backends)('on $name', (backend) => {
-  let database: TestDatabase
-  let handle: DatabaseHandle
-
-  beforeAll(async () => {
-    database = await backend.create()
-    handle = await openTestDatabase(database)
-  })
-  afterAll(async () => {
-    await handle.close()
-    await database.drop()
-  })
+  const handle = databaseForSuite(backend)
 
   function add(teamId: string): Promise<boolean> {
     const id = newId('imp_', Date.now())

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { OutcomeFact, OutcomeItem } from '../../../src/outcomes/item.ts'
 import { OutcomeStore } from '../../../src/outcomes/store.ts'
-import { type DatabaseHandle, queryRows } from '../../../src/platform/db/client.ts'
+import { queryRows } from '../../../src/platform/db/client.ts'
 import { newId } from '../../../src/platform/ids.ts'
 import { readApplicant } from '../../support/score-log/outcome-applicants.ts'
-import { backends, type TestDatabase } from '../../support/start/databases.ts'
-import { openTestDatabase } from '../../support/start/seeded-database.ts'
+import { backends } from '../../support/start/databases.ts'
+import { databaseForSuite } from '../../support/start/seeded-database.ts'
 import { insertTeam } from '../../support/start/users.ts'
 
 /** What was said of one applicant and moment, in this order; some of it waited for the score. */
@@ -18,18 +18,11 @@ const history = fc.array(fc.record({ amount: fc.nat(3), isHeld: fc.boolean() }),
 })
 
 describe.each(backends)('on $name', (backend) => {
-  let database: TestDatabase
-  let handle: DatabaseHandle
+  const handle = databaseForSuite(backend)
   let store: OutcomeStore
 
-  beforeAll(async () => {
-    database = await backend.create()
-    handle = await openTestDatabase(database)
+  beforeAll(() => {
     store = new OutcomeStore(handle.db)
-  })
-  afterAll(async () => {
-    await handle.close()
-    await database.drop()
   })
 
   // A lender corrects an outcome whose first version still waits: the correction must stay.

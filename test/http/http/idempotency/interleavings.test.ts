@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { AppError } from '../../../../src/errors.ts'
 import { ScoreClaims } from '../../../../src/http/idempotency/score-claims/score-claims.ts'
 import type { KeptAnswer } from '../../../../src/http/idempotency/sealer.ts'
@@ -9,11 +9,10 @@ import { IdempotencyStore } from '../../../../src/http/idempotency/store.ts'
 import { auditRecord } from '../../../../src/identity/audit/record.ts'
 import { insertAuditRecord } from '../../../../src/identity/audit/writer.ts'
 import { systemClock } from '../../../../src/platform/clock.ts'
-import type { DatabaseHandle } from '../../../../src/platform/db/client.ts'
 import { auditLog } from '../../../../src/tables/audit.ts'
 import { newKey } from '../../../support/scenarios/idempotency.ts'
-import { backends, type TestDatabase } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { databaseForSuite } from '../../../support/start/seeded-database.ts'
 import { insertTeam } from '../../../support/start/users.ts'
 
 /** Where a process dies, or what of its store fails. */
@@ -61,18 +60,11 @@ const attempt: fc.Arbitrary<Attempt> = fc.record({
 })
 
 describe.each(backends)('on $name', (backend) => {
-  let database: TestDatabase
-  let handle: DatabaseHandle
+  const handle = databaseForSuite(backend)
   let teamId: string
 
   beforeAll(async () => {
-    database = await backend.create()
-    handle = await openTestDatabase(database)
     teamId = await insertTeam(handle.db)
-  })
-  afterAll(async () => {
-    await handle.close()
-    await database.drop()
   })
 
   /** Requests with one key, each to one of two processes. */

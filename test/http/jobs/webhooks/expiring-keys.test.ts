@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { NoticeStore } from '../../../../src/jobs/webhooks/notice-store.ts'
 import { Notices } from '../../../../src/jobs/webhooks/notices.ts'
-import type { DatabaseHandle } from '../../../../src/platform/db/client.ts'
 import { newId } from '../../../../src/platform/ids.ts'
 import { apiKeys } from '../../../../src/tables/keys.ts'
 import { webhookEvents, webhooks } from '../../../../src/tables/webhooks.ts'
-import { backends, type TestDatabase } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { databaseForSuite } from '../../../support/start/seeded-database.ts'
 import { insertTeam } from '../../../support/start/users.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -14,17 +13,7 @@ const DAY_MS = 24 * 3_600_000
 const NOON_MS = Date.parse('2026-03-02T12:00:00Z')
 
 describe.each(backends)('on $name', (backend) => {
-  let database: TestDatabase
-  let handle: DatabaseHandle
-
-  beforeAll(async () => {
-    database = await backend.create()
-    handle = await openTestDatabase(database)
-  })
-  afterAll(async () => {
-    await handle.close()
-    await database.drop()
-  })
+  const handle = databaseForSuite(backend)
 
   /** A team with a webhook and keys that expire in some days each. */
   async function teamWith(...expiries: readonly (number | null)[]): Promise<string> {

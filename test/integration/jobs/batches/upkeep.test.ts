@@ -11,32 +11,26 @@ import { TeamFolderStore } from '../../../../src/jobs/batches/team-folder-store.
 import { BatchUpkeep } from '../../../../src/jobs/batches/upkeep.ts'
 import { Uploads } from '../../../../src/jobs/batches/uploads.ts'
 import { JobStore } from '../../../../src/jobs/store.ts'
-import type { DatabaseHandle } from '../../../../src/platform/db/client.ts'
 import { newId } from '../../../../src/platform/ids.ts'
-import { backends, type TestDatabase } from '../../../support/start/databases.ts'
-import { openTestDatabase } from '../../../support/start/seeded-database.ts'
+import { backends } from '../../../support/start/databases.ts'
+import { databaseForSuite } from '../../../support/start/seeded-database.ts'
 import { insertTeam } from '../../../support/start/users.ts'
 
 const DAY_MS = 86_400_000
 const PLACE = 'a store of the tests'
 
 describe.each(backends)('on $name', (backend) => {
-  let database: TestDatabase
-  let handle: DatabaseHandle
+  const handle = databaseForSuite(backend)
   let store: BatchStore
   const directory = mkdtempSync(join(tmpdir(), 'scoreline-upkeep-'))
   const objects = Promise.resolve(new TeamFolderStore(directory))
   const files = new BatchFiles(objects, async () => PLACE)
   const received = new Uploads(join(directory, 'uploads'), async () => new DiskRoom([], 0))
 
-  beforeAll(async () => {
-    database = await backend.create()
-    handle = await openTestDatabase(database)
+  beforeAll(() => {
     store = new BatchStore(handle.db)
   })
   afterAll(async () => {
-    await handle.close()
-    await database.drop()
     rmSync(directory, { recursive: true })
   })
 
