@@ -175,13 +175,19 @@ describe.each(backends)('on $name', (backend) => {
   test('a modeler checks a card, and registers none', async () => {
     const account = { name: 'modeler', role: 'modeler' satisfies (typeof ROLES)[number] }
     const { token } = await team.done('POST', '/v1/service-accounts', account)
+    const { models } = await team.done('GET', '/v1/models')
     expect((await send(makeFile(formatLines(5)), token)).statusCode).toBe(202)
     const body = { ...ORDER, sample: formatLines(5) }
     const url = '/v1/models/import'
-    expect((await service.call({ url, token, body })).json().parity.agrees).toBe(true)
+    const checked = (await service.call({ url, token, body })).json()
+    expect(checked).toMatchObject({ parity: { agrees: true }, registered: null })
     const registering = { ...body, register: { environment: 'staging', auto_deploy: false } }
     const refused = await service.call({ url, token, body: registering })
     expect(refused.statusCode).toBe(403)
-    expect(refused.json().error).toBe('insufficient_role')
+    expect(refused.json()).toMatchObject({
+      error: 'insufficient_role',
+      message: 'this needs the role owner or admin or lead_modeler',
+    })
+    expect((await team.done('GET', '/v1/models')).models).toEqual(models)
   })
 })
