@@ -189,7 +189,7 @@ export class BlockFinder {
     const size =
       block.data.length +
       OPENED_FACTOR * block.rawBytes +
-      DEPLOYMENT_BYTES * (block.deployments.length + 1)
+      DEPLOYMENT_BYTES * (block.deploymentCount + 1)
     // The row can have changed since it was listed; what is damaged can be restored.
     const isAsListed = block.checksum === listed.checksum
     if (isAsListed && areSourcesWhole(block)) this.cache.set(cacheName(block), block, { size })

@@ -15,7 +15,7 @@ export interface BlockFactsRow {
   readonly id_to_ms: number
   readonly records: number
   readonly applicants: number
-  readonly deployments: readonly number[]
+  readonly deployment_count: number
   readonly codec: number
   readonly raw_bytes: number
   readonly checksum: number
@@ -32,8 +32,8 @@ export interface BlockRow extends BlockFactsRow {
 export const listFacts = (table: keyof typeof IS_INDEX_SOUND) =>
   sql`block_id::text as block_id, ${epochMs(sql`first_at`)} as first_at_ms,
   ${epochMs(sql`last_at`)} as last_at_ms, ${epochMs(sql`id_from`)} as id_from_ms,
-  ${epochMs(sql`id_to`)} as id_to_ms, records, applicants, deployments,
-  codec, raw_bytes,
+  ${epochMs(sql`id_to`)} as id_to_ms, records, applicants,
+  cardinality(deployments) as deployment_count, codec, raw_bytes,
   checksum::float8 as checksum, ${IS_INDEX_SOUND[table]} as is_sound`
 
 const FACTS = listFacts('score_blocks')
@@ -64,7 +64,7 @@ export function readFacts(row: BlockFactsRow, table: keyof typeof IS_INDEX_SOUND
     idToMs: row.id_to_ms,
     records: row.records,
     applicants: row.applicants,
-    deployments: row.deployments,
+    deploymentCount: row.deployment_count,
     codec: CODECS[row.codec] ?? 'raw',
     rawBytes: row.raw_bytes,
     checksum: row.checksum,
@@ -86,7 +86,7 @@ export function unreadableRow({ block_id, first_at_ms, checksum }: ListedBlock):
     id_to_ms: Number.POSITIVE_INFINITY,
     records: 0,
     applicants: 0,
-    deployments: [],
+    deployment_count: 0,
     codec: 0,
     raw_bytes: 0,
     checksum,

@@ -25,8 +25,7 @@ export interface StoredBlock extends BlockData {
   /** Number of requests. */
   readonly records: number
   readonly applicants: number
-  /** See `deploymentHash`. */
-  readonly deployments: readonly number[]
+  readonly deploymentCount: number
   /** See `readSources`; empty where its reader has asked for none. */
   readonly sources: Buffer
   /** Present where the columns by which statements choose it are damaged: see `indexSum`. */

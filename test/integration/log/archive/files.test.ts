@@ -64,7 +64,8 @@ test('a file whose rows or blocks are not those of the day is refused', async ()
   for (let n = 0; n < 50; n++) encoder.add(logged(n).payload)
   const encoded = encoder.encode()
   if (encoded === null) throw new Error('there is no block')
-  const block = { ...encoded, blockId: '1', sources: Buffer.from('sources') }
+  const sources = Buffer.from('sources')
+  const block = { ...encoded, blockId: '1', sources, deploymentCount: 1 }
   const specText = JSON.stringify(sampleSpec())
   const models = [{ modelId: 'mod_1', name: 'a card', version: '1', specText }]
   const { places, rowCount } = await writePart({ path, blocks: [block], models })

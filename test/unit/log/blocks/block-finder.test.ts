@@ -13,7 +13,7 @@ const BLOCK = {
   data: Buffer.from('a sound block'),
   rawBytes: 10,
   sources: Buffer.alloc(0),
-  deployments: [1],
+  deploymentCount: 1,
 }
 /** The checksum of no bytes. */
 const WHOLE = { sources: Buffer.alloc(4) }
@@ -124,14 +124,14 @@ test('a block that is found keeps no memory but its own', async () => {
 
 // With one request of each deployment, open blocks have taken seven times what was counted.
 test('a block weighs in the cache what its deployments take once it is open', async () => {
-  const countReadings = async (deployments: number) => {
+  const countReadings = async (deploymentCount: number) => {
     let readings = 0
     // Near and far searches list both.
     const db = { execute: async () => ['first', 'second'].map((id) => ({ ...ROW, block_id: id })) }
     const finder = new BlockFinder(db as never, async function* (listed) {
       for (const { block_id: blockId } of listed) {
         readings++
-        yield { ...BLOCK, ...WHOLE, blockId, deployments: new Array(deployments).fill(0) } as never
+        yield { ...BLOCK, ...WHOLE, blockId, deploymentCount } as never
       }
     })
     for await (const block of finder.blocksAt(NOW)) expect(block.data).toEqual(BLOCK.data)

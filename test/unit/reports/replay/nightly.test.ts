@@ -30,7 +30,7 @@ function storedBlock(): StoredBlock {
   }
   const block = encoder.encode()
   if (block === null) throw new Error('nothing was encoded')
-  return { ...block, blockId: '1', sources: Buffer.alloc(0) }
+  return { ...block, blockId: '1', sources: Buffer.alloc(0), deploymentCount: 1 }
 }
 
 /** A night over the block while the database has this text for the card. */
