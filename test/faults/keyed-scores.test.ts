@@ -23,7 +23,7 @@ describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redi
     {
       timeout: 300_000,
     },
-    async ([, env], { onTestFinished }) => {
+    async ([, env], { expect, onTestFinished }) => {
       const durability = { SCORE_LOG_DURABILITY: 'database' }
       const replicas = await KeyedReplicas.start(onTestFinished, Object.assign(durability, env))
       const { first, second } = replicas
@@ -51,7 +51,7 @@ describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redi
     {
       timeout: 300_000,
     },
-    async ([, env], { onTestFinished }) => {
+    async ([, env], { expect, onTestFinished }) => {
       const durability = { SCORE_LOG_DURABILITY: 'database' }
       const replicas = await KeyedReplicas.start(onTestFinished, Object.assign(durability, env))
       const { first, second } = replicas
@@ -68,7 +68,7 @@ describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redi
   // What was answered may have been acted upon: another score must not follow.
   test.concurrent('40 scores whose process is killed right after its answers are never executed again', {
     timeout: 300_000,
-  }, async ({ onTestFinished }) => {
+  }, async ({ expect, onTestFinished }) => {
     const replicas = await KeyedReplicas.start(onTestFinished)
     const { first, second } = replicas
     const goOn = await replicas.holdDrains()
@@ -88,7 +88,7 @@ describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redi
 
   test.concurrent('40 scores are not executed again while the database is away', {
     timeout: 300_000,
-  }, async ({ onTestFinished }) => {
+  }, async ({ expect, onTestFinished }) => {
     const replicas = await KeyedReplicas.start(onTestFinished)
     const { first, second } = replicas
     const answers = await Promise.all(KEYS.map((key) => replicas.score(first, key)))
@@ -111,7 +111,7 @@ describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redi
   // As with the machine of both: nobody but the database can say that the keys were used.
   test.concurrent('40 logged scores are not executed again when a process and Redis are lost at once', {
     timeout: 300_000,
-  }, async ({ onTestFinished }) => {
+  }, async ({ expect, onTestFinished }) => {
     const replicas = await KeyedReplicas.start(onTestFinished)
     const { first, second, redis } = replicas
     const answers = await Promise.all(KEYS.map((key) => replicas.score(first, key)))

@@ -135,8 +135,10 @@ export class KeyedReplicas {
   /** Waits until a drain that is held has a score. */
   waitForHeldDrain(): Promise<void> {
     return until(async () => {
-      const waiting = await this.db`select 1 from pg_locks
-        where not granted and relation = 'score_blocks'::regclass`
+      // Databases that were copied from one have tables of the same number.
+      const waiting = await this.db`select from pg_locks join pg_stat_activity using (pid)
+        where not granted and relation = 'score_blocks'::regclass and datname = current_database()
+          and query like '%insert into score_blocks%'`
       return waiting.length > 0
     })
   }
