@@ -62,8 +62,8 @@ export function* excessSteps(text: string): Steps<string | null> {
 
 /**
  * Tells whether the text is long, has too many colons for one object, too many brackets, or too many
- * that could open a level. A bracket that follows a closing one and a comma, as between records, opens no further level: either
- * both are in a string, or they are siblings.
+ * that could open a level. A bracket that follows a closing one and a comma, as between records,
+ * opens no further level: either both are in a string, or they are siblings.
  */
 function mayExceed(text: string, namesMax: number): boolean {
   if (text.length > UNCOUNTED_CHARS_MAX) return true

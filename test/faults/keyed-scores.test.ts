@@ -10,6 +10,8 @@ import {
 
 const KEYS = Array.from({ length: 40 }, (_, at) => `application ${at}`)
 const AWAY_MS = 40_000
+/** Of a score on the fast path, and of one that Fastify answers. */
+const QUERIES = ['', '?lang=en']
 const CLAIMED = [
   ['in Redis', {}],
   ['in the database', { JWT_SECRET: `${'new '.repeat(8)},${'old '.repeat(8)}` }],
@@ -56,12 +58,16 @@ describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redi
       const replicas = await KeyedReplicas.start(onTestFinished, Object.assign(durability, env))
       const { first, second } = replicas
       const goOn = await replicas.holdDrains()
-      const late = await replicas.score(first, 'application')
-      expect(late.body).toContain('the score was logged')
+      const sent = QUERIES.map((query) => replicas.score(first, 'application', 1, query))
+      const late = await Promise.all(sent)
+      for (const { body } of late) expect(body).toContain('the score was logged')
       await goOn()
-      const answer = await replicas.scoreSoon(second, 'application')
-      expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([200, 'true'])
-      expect(await replicas.loggedIds()).toEqual([late.headers['x-request-id']])
+      for (const query of QUERIES) {
+        const answer = await replicas.scoreSoon(second, 'application', 1, query)
+        expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([200, 'true'])
+      }
+      const ids = late.map(({ headers }) => headers['x-request-id'])
+      expect((await replicas.loggedIds()).toSorted()).toEqual(ids.toSorted())
     },
   )
 

@@ -162,8 +162,10 @@ export function makeInsert(block: EncodedBlock, { isSummed, sources }: InsertOpt
   const hashes = `{${deployments}}`
   const counted = sql`insert into score_sums (first_at, block_id, deployments, sums)
     values (${first}, ${id}, ${hashes}::integer[], ${block.sums})`
-  return sql`${isSummed ? sql`` : sql`with counted as (${counted})`} insert into score_blocks (first_at, last_at, id_from, id_to, block_id, records,
-      applicants, deployments, superseded_at, reference_filter, filter_sum, index_sum, codec, raw_bytes, checksum, data, sources, drained_at, counts)
+  return sql`${isSummed ? sql`` : sql`with counted as (${counted})`}
+    insert into score_blocks (first_at, last_at, id_from, id_to, block_id, records, applicants,
+      deployments, superseded_at, reference_filter, filter_sum, index_sum, codec, raw_bytes,
+      checksum, data, sources, drained_at, counts)
     select first_at, last_at, id_from, id_to, block_id, records, applicants, deployments, null,
       reference_filter, filter_sum, ${indexSum(sql`false`)}, ${CODECS.indexOf(block.codec)}::smallint,
       ${block.rawBytes}::integer, ${block.checksum}::bigint, ${block.data}::bytea,

@@ -24,7 +24,7 @@ export interface ConnectionOptions {
   readonly settings?: Readonly<Record<string, string>>
 }
 
-/** How the URL asks for TLS. */
+/** The part of the URL on TLS. */
 interface TlsOptions {
   readonly ssl: unknown
   readonly sslnegotiation?: unknown

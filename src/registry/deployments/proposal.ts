@@ -73,7 +73,7 @@ export function newProposal(
   }
 }
 
-/** What waits for approval without raising `cache_version`. */
+/** Settings that wait for approval and raise no `cache_version`. */
 const UNVERSIONED = ['cutoff', 'alarm', 'require_approval', 'emergency_rollback'] as const
 
 /**

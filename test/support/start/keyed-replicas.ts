@@ -103,13 +103,19 @@ export class KeyedReplicas {
   }
 
   /** Asks a replica for a score with an `Idempotency-Key`. */
-  score({ url }: Pick<Replica, 'url'>, key: string, income = 1): Promise<KeyedAnswer> {
-    return this.client.send(...this.scoreCall(url, key, income))
+  /** @param query with one, Fastify answers */
+  score({ url }: Pick<Replica, 'url'>, key: string, income = 1, query = ''): Promise<KeyedAnswer> {
+    return this.client.send(...this.scoreCall(url, key, income, query))
   }
 
   /** The same until it is answered otherwise than by asking to come again. */
-  scoreSoon({ url }: Pick<Replica, 'url'>, key: string, income = 1): Promise<KeyedAnswer> {
-    return this.client.untilAnswered(...this.scoreCall(url, key, income))
+  scoreSoon(
+    { url }: Pick<Replica, 'url'>,
+    key: string,
+    income = 1,
+    query = '',
+  ): Promise<KeyedAnswer> {
+    return this.client.untilAnswered(...this.scoreCall(url, key, income, query))
   }
 
   /** Ids of all scores in the log. */
@@ -143,9 +149,9 @@ export class KeyedReplicas {
     })
   }
 
-  private scoreCall(url: string, key: string, income: number) {
+  private scoreCall(url: string, key: string, income: number, query: string) {
     const body = JSON.stringify({ income })
-    return [`${url}/v1/score/${this.slug}`, this.key, key, body] as const
+    return [`${url}/v1/score/${this.slug}${query}`, this.key, key, body] as const
   }
 
   private async startReplica(dataDir = newDataDir()): Promise<Replica> {
