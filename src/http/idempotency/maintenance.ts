@@ -3,7 +3,6 @@ import type { IdempotencyStore } from './store.ts'
 
 interface MaintenanceOptions {
   readonly store: IdempotencyStore
-  readonly hasAutovacuum: boolean
   /** Answers that are kept at most, over all teams and replicas. */
   readonly bytesMax: number
   /** Receives whether no more answers may be kept. */
@@ -16,8 +15,6 @@ const EVERY_MS = 60_000
 const PORTION_ROWS = 1_000
 /** Removes 500 keys a second if it has to. The rest waits for the next round. */
 const PORTIONS_MAX = 30
-/** Vacuum reads the whole table. */
-const VACUUM_EVERY_ROUNDS = 60
 
 /**
  * Removes expired idempotency keys in portions, once a minute in each replica. Rounds that run at
@@ -25,8 +22,7 @@ const VACUUM_EVERY_ROUNDS = 60
  * bound requests are executed without being kept, and say so.
  */
 export function maintainKeys(options: MaintenanceOptions): Periodic {
-  const { store, hasAutovacuum, bytesMax, onRoom, onFailed } = options
-  let rounds = 0
+  const { store, bytesMax, onRoom, onFailed } = options
   const round = async () => {
     for (let portion = 0; portion < PORTIONS_MAX; portion++) {
       if ((await store.removeExpired(PORTION_ROWS)) < PORTION_ROWS) break
@@ -35,7 +31,6 @@ export function maintainKeys(options: MaintenanceOptions): Periodic {
     // The table does not shrink: at its bound it may be full of room that is free again.
     const mayBeFull = (await store.bytes()) >= bytesMax
     onRoom(mayBeFull && (await store.keptBytes()) >= bytesMax / 2)
-    if (!hasAutovacuum && rounds++ % VACUUM_EVERY_ROUNDS === 0) await store.vacuum()
   }
   return new Periodic({ round, everyMs: EVERY_MS, onFailed })
 }

@@ -75,7 +75,6 @@ export async function openIdempotency(
   })
   const maintenance = maintainKeys({
     store: guarded(MAINTENANCE_DEADLINE_MS),
-    hasAutovacuum: database.hasAutovacuum,
     bytesMax,
     onRoom: (isFull) => {
       if (isFull && !service.isFull) log.warn('there is no room for more idempotent answers')

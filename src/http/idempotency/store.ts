@@ -383,11 +383,6 @@ export class IdempotencyStore extends DatabaseStore {
     )
     return row?.bytes ?? 0
   }
-
-  /** For a database without autovacuum. */
-  async vacuum(): Promise<void> {
-    await this.db.execute(sql`vacuum (analyze) idempotency_keys, idempotency_usage`)
-  }
 }
 
 function underWay(bodyHash: Uint8Array): FoundKey {

@@ -40,7 +40,7 @@ export interface OpenWebhooks {
 
 /** Wires webhooks, and begins to deliver. */
 export function openWebhooks(
-  { database: { hasAutovacuum }, db, guarded, clock, log }: Deps,
+  { db, guarded, clock, log }: Deps,
   { config, jwtSecret, readCheckpoint, awayMs, spoolRefusal }: WebhookOptions,
 ): OpenWebhooks {
   const throttle = new LogThrottle(clock)
@@ -63,7 +63,6 @@ export function openWebhooks(
   const upkeep = new WebhookUpkeep({
     store: guarded(new UpkeepStore(db)),
     sealer,
-    hasAutovacuum,
     onFailed: logFailure('upkeep of the webhooks failed and will be tried again'),
   })
   const notices = new Notices({

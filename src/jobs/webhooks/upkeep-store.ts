@@ -137,9 +137,4 @@ export class UpkeepStore extends DatabaseStore {
       .set(to)
       .where(and(eq(webhooks.id, webhookId), eq(webhooks.secret, from.secret)))
   }
-
-  /** For a database without autovacuum. */
-  async vacuum(): Promise<void> {
-    await this.db.execute(sql`vacuum webhook_deliveries, webhook_events`)
-  }
 }

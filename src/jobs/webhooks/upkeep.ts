@@ -6,7 +6,6 @@ import type { SealedSecrets } from './webhook.ts'
 interface UpkeepOptions {
   readonly store: UpkeepStore
   readonly sealer: SecretSealer
-  readonly hasAutovacuum: boolean
   readonly onFailed: (error: unknown) => void
 }
 
@@ -25,14 +24,11 @@ const BACKLOG_COUNT_MAX = 1_000_000
 const PORTION_ROWS = 1_000
 const PORTIONS_MAX = 30
 const RESEALED_AT_A_TIME = 100
-/** Vacuum reads the whole tables. */
-const VACUUM_EVERY_ROUNDS = 60
 
 /** Removes what is old, once a minute in each replica, and notes webhooks that are full. */
 export class WebhookUpkeep {
   private readonly options: UpkeepOptions
   readonly periodic: Periodic
-  private rounds = 0
   /** As the last round found it. */
   backlog = { waiting: 0, overdueMs: 0 }
 
@@ -48,7 +44,7 @@ export class WebhookUpkeep {
    * @param waitingMax deliveries that may wait for one webhook
    */
   async cleanUp(waitingMax = WAITING_MAX): Promise<void> {
-    const { store, hasAutovacuum } = this.options
+    const { store } = this.options
     await store.noteFull(waitingMax)
     this.backlog = await store.backlog(BACKLOG_COUNT_MAX)
     await this.resealAll()
@@ -56,7 +52,6 @@ export class WebhookUpkeep {
     await inPortions(() => store.giveUpOfInactive(INACTIVE_KEPT_MS, PORTION_ROWS))
     await inPortions(() => store.removeFinished(KEPT, PORTION_ROWS))
     await inPortions(() => store.removeEvents(EVENTS_KEPT_MS, PORTION_ROWS))
-    if (!hasAutovacuum && this.rounds++ % VACUUM_EVERY_ROUNDS === 0) await store.vacuum()
   }
 
   /** After a rotation of the service's secret, its former one can be forgotten soon. */

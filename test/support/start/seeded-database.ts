@@ -42,7 +42,7 @@ export async function databaseForTest(backend: Backend): Promise<DatabaseHandle>
 }
 
 /** A new database without a service, for all tests of a file or group. */
-export function databaseForSuite(backend: Backend): Pick<DatabaseHandle, 'db' | 'hasAutovacuum'> {
+export function databaseForSuite(backend: Backend): Pick<DatabaseHandle, 'db'> {
   let database: TestDatabase | undefined
   let handle: DatabaseHandle | undefined
   beforeAll(async () => {
@@ -57,9 +57,6 @@ export function databaseForSuite(backend: Backend): Pick<DatabaseHandle, 'db' | 
   return {
     get db() {
       return opened().db
-    },
-    get hasAutovacuum() {
-      return opened().hasAutovacuum
     },
   }
 }

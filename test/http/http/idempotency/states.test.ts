@@ -230,7 +230,6 @@ describe.each(backends)('on $name', (backend) => {
     const maintain = async (bytesMax: number) => {
       const maintenance = maintainKeys({
         store: new IdempotencyStore(db),
-        hasAutovacuum: backend.name === 'PostgreSQL',
         bytesMax,
         onRoom: (isFull) => void rooms.push(isFull),
         onFailed: (error) => {

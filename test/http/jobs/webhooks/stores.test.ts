@@ -260,7 +260,6 @@ describe.each(backends)('on $name', (backend) => {
     return new WebhookUpkeep({
       store: new UpkeepStore(handle.db),
       sealer: present,
-      hasAutovacuum: handle.hasAutovacuum,
       onFailed: (error) => {
         throw error
       },
