@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { QUICK_START } from '../../src/platform/quick-start-argv.ts'
 import { pinTo } from './cores.ts'
 import type { ServerState } from './server-state.ts'
 
@@ -9,6 +10,10 @@ export interface LoadedServer {
   state(): Promise<ServerState>
   stop(): Promise<void>
 }
+
+/** As `scoreline.sh` and the image start Node. */
+const NODE_ARGV = ['--max-semi-space-size=32', ...QUICK_START]
+const MEMORY_ENV = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '262144' }
 
 /** A server that answers in a process of its own. */
 export class BenchServer implements LoadedServer {
@@ -27,7 +32,10 @@ export class BenchServer implements LoadedServer {
 
   /** @param program reports its state as `serveState` does */
   static async start(program: URL, env: Readonly<Record<string, string>>): Promise<BenchServer> {
-    const child = fork(program, { env: { PATH: process.env['PATH'], ...env } })
+    const child = fork(program, {
+      env: { PATH: process.env['PATH'], ...MEMORY_ENV, ...env },
+      execArgv: NODE_ARGV,
+    })
     const state = await readState(child)
     const core = process.env['BENCH_SERVER_CORE']
     if (core !== undefined) pinTo(Number(core), child.pid)
