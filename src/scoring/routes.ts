@@ -19,10 +19,10 @@ import { AppError } from '../errors.ts'
 import { SCORING_KEY } from '../http/access/caller.ts'
 import { keyCaller } from '../http/access/request-caller.ts'
 import { readBodyLimit } from '../http/define-route.ts'
+import { readLoggedKey } from '../http/idempotency/begun.ts'
 import type { LoadShedder } from '../http/overload/load-shedder.ts'
 import { JSON_TYPE } from '../http/reply.ts'
 import { acceptInstances, validatorCompiler } from '../http/validators.ts'
-import type { ScoreKey } from '../log/index.ts'
 import type { Clock } from '../platform/clock.ts'
 import {
   type BatchCall,
@@ -186,7 +186,7 @@ function readSingle(request: SingleCall): SingleRequest {
     reasons: reasonsWanted(query.reasons, query.lang),
     span,
   })
-  return { ...call, key: loggedKey(request) }
+  return { ...call, key: readLoggedKey(request.keyed?.claimed ?? null) }
 }
 
 type ScorecardCall = FastifyRequest<{ Body: Static<typeof ScorecardScoreRequest> }>
@@ -205,13 +205,8 @@ function readScorecardScore(request: ScorecardCall): SingleRequest {
     routingKey: readRoutingKey(headers['x-routing-key']),
     receivedAtMs,
     span,
-    key: loggedKey(request),
+    key: readLoggedKey(request.keyed?.claimed ?? null),
   }
-}
-
-/** The key that the record carries, once the request has claimed it. */
-function loggedKey({ keyed }: FastifyRequest): ScoreKey | null {
-  return keyed?.score?.logged ?? null
 }
 
 /** Logs and answers what a thread has scored, or scores the batch here. */

@@ -9,9 +9,19 @@ import type { KeptAnswer } from './sealer.ts'
  */
 export type Begun =
   | { readonly kind: 'answered'; readonly answer: KeptAnswer }
+  | Claimed
+  | { readonly kind: 'not-kept' }
+
+/** A claim; that of a score where the log keeps the answer. */
+export type Claimed =
   | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim }
   | { readonly kind: 'claimed-score'; readonly claim: ClaimedScore }
-  | { readonly kind: 'not-kept' }
+
+/**
+ * The end of a request with a claim: it has failed; it has failed, but its score is logged; or it
+ * has this answer.
+ */
+export type ClaimEnd = 'failed' | 'logged' | (() => KeptAnswer)
 
 /** The right of one request for a score to be the one that is executed for its key. */
 export interface ClaimedScore extends ScoreClaim {
@@ -19,6 +29,11 @@ export interface ClaimedScore extends ScoreClaim {
   readonly logged: { readonly keyHash: Uint8Array; readonly bodyHash: Uint8Array }
   /** From then on its answer may not be given again: milliseconds of the monotonic clock. */
   readonly sureUntilMs: number
+}
+
+/** Key and body for the record of a score; null where the log does not keep its answer. */
+export function readLoggedKey(claimed: Claimed | null): ClaimedScore['logged'] | null {
+  return claimed?.kind === 'claimed-score' ? claimed.claim.logged : null
 }
 
 /** Time for which a client is asked to wait for a request that is under way. */

@@ -10,7 +10,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { AppError, isLoggedAllTheSame } from '../../errors.ts'
 import type { Caller, IdempotencyClaim } from '../access/caller.ts'
 import { provenCaller } from '../access/request-caller.ts'
-import type { ClaimedScore } from './begun.ts'
+import type { Claimed } from './begun.ts'
 import { computeDigest, type KeptAnswer } from './sealer.ts'
 import { type IdempotencyService, isIdempotencyKey, NOT_KEPT_HEADER } from './service.ts'
 
@@ -38,9 +38,7 @@ declare module 'fastify' {
 interface Keyed {
   bodyDigest: Uint8Array
   state: 'read' | 'claimed' | 'not-kept' | 'settled'
-  claim: IdempotencyClaim | null
-  /** In place of `claim` where the log keeps the answer. */
-  score: ClaimedScore | null
+  claimed: Claimed | null
   /** True if the log has the score of a request that failed. */
   isLogged: boolean
 }
@@ -130,14 +128,9 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
         answerAgain(reply, begun.answer)
         return { isAnswered: true, claim: null }
       }
-      if (begun.kind === 'claimed-score') {
-        keyed.state = 'claimed'
-        keyed.score = begun.claim
-        return { isAnswered: false, claim: null }
-      }
-      keyed.state = begun.kind
+      keyed.state = begun.kind === 'not-kept' ? 'not-kept' : 'claimed'
+      keyed.claimed = begun.kind === 'not-kept' ? null : begun
       if (begun.kind !== 'claimed') return { isAnswered: false, claim: null }
-      keyed.claim = begun.claim
       if (caller.kind === 'user') request.caller = { ...caller, claim: begun.claim }
       return { isAnswered: false, claim: begun.claim }
     }
@@ -165,31 +158,18 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
         return
       }
       keyed.state = 'settled'
+      const { claimed, isLogged } = keyed
       const isSuccess = reply.statusCode >= 200 && reply.statusCode < 300
-      const sayNotKept = () => void reply.header(NOT_KEPT_HEADER, 'false')
-      const { score } = keyed
-      if (score !== null && isSuccess) {
-        idempotency.keepScore(score, provenCaller(request).teamId, (isKept) => {
-          if (!isKept) sayNotKept()
-          done(null, payload)
-        })
-      } else if (score !== null && keyed.isLogged) {
-        idempotency.keepScore(score, provenCaller(request).teamId, () => done(null, payload))
-      } else if (score !== null) {
-        idempotency.releaseScore(score).then(() => done(null, payload), done)
-      } else if (keyed.claim === null) {
-        if (isSuccess) sayNotKept()
+      const send = (isKept: boolean) => {
+        if (isSuccess && !isKept) reply.header(NOT_KEPT_HEADER, 'false')
         done(null, payload)
-      } else if (isSuccess) {
-        const answer = makeAnswer(request, reply, payload)
-        idempotency.keep(keyed.claim, provenCaller(request).teamId, answer).then((isKept) => {
-          if (!isKept) sayNotKept()
-          done(null, payload)
-        }, done)
-      } else if (keyed.isLogged) {
-        idempotency.leave(keyed.claim)
-        done(null, payload)
-      } else idempotency.release(keyed.claim).then(() => done(null, payload), done)
+      }
+      if (claimed === null) send(false)
+      else {
+        const end = isLogged ? 'logged' : 'failed'
+        const answer = () => makeAnswer(request, reply, payload)
+        idempotency.end(claimed, provenCaller(request).teamId, isSuccess ? answer : end, send)
+      }
     }
   },
   { name: 'idempotency', dependencies: ['auth'], fastify: '5.x' },
@@ -204,7 +184,7 @@ function takeBody(
 ): void {
   if (request.headers[HEADER] !== undefined) {
     const bodyDigest = computeDigest('')
-    const keyed: Keyed = { bodyDigest, state: 'read', claim: null, score: null, isLogged: false }
+    const keyed: Keyed = { bodyDigest, state: 'read', claimed: null, isLogged: false }
     request.keyed = keyed
     request.onBody = (bytes) => {
       keyed.bodyDigest = computeDigest(bytes)

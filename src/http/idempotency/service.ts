@@ -3,7 +3,7 @@ import { randomBase62 } from '../../platform/ids.ts'
 import { Periodic } from '../../platform/periodic.ts'
 import type { Caller, IdempotencyClaim } from '../access/caller.ts'
 import { type AskedHash, type AskedHashes, makeHashes } from './asked-hashes.ts'
-import { type Begun, type ClaimedScore, KeyCounts } from './begun.ts'
+import { type Begun, type ClaimEnd, type Claimed, KeyCounts } from './begun.ts'
 import { CLAIM_PREFIX, type FormerClaim } from './claim-sql.ts'
 import type { EarlyClaim } from './score-claims/early-claim.ts'
 import { type AskedScore, type ClaimingScore, KeyedScores } from './score-claims/keyed-scores.ts'
@@ -156,7 +156,7 @@ export class IdempotencyService {
    *
    * @returns null if `begin` has to find out what becomes of the request
    */
-  takeEarly(early: EarlyClaim, teamId: string): ClaimedScore | null {
+  takeEarly(early: EarlyClaim, teamId: string): Claimed | null {
     return this.scores.takeEarly(early, teamId)
   }
 
@@ -173,14 +173,27 @@ export class IdempotencyService {
     return this.options.scoreClaims.areInRedis
   }
 
-  /** Ends the claim of a score that is logged. `onKept` receives whether it will be given again. */
-  keepScore(claim: ClaimedScore, teamId: string, onKept: (isKept: boolean) => void): void {
-    this.scores.keep(claim, teamId, onKept)
-  }
-
-  /** Ends the claim of a score that was refused or has failed. */
-  releaseScore(claim: ClaimedScore): Promise<void> {
-    return this.scores.release(claim)
+  /**
+   * Ends a claim. If the end can't be stored, the claim ends by its time.
+   *
+   * @param onEnded receives whether the answer will be given again: if not, it has to say so
+   */
+  end(
+    { kind, claim }: Claimed,
+    teamId: string,
+    end: ClaimEnd,
+    onEnded: (isKept: boolean) => void,
+  ): void {
+    const isFailed = end === 'failed'
+    const onNotKept = () => onEnded(false)
+    if (kind === 'claimed-score') {
+      if (isFailed) void this.scores.release(claim).then(onNotKept)
+      else this.scores.keep(claim, teamId, onEnded)
+    } else if (isFailed) void this.release(claim).then(onNotKept)
+    else if (end === 'logged') {
+      this.open.delete(claim.claimId)
+      onNotKept()
+    } else this.keep(claim, teamId, end()).then(onEnded, onNotKept)
   }
 
   /** Claims a key in the database. */
@@ -241,12 +254,11 @@ export class IdempotencyService {
     }
   }
 
-  /**
-   * Keeps the answer to a request of a team that was executed.
-   *
-   * @returns whether it is kept: if not, the answer has to say so
-   */
-  async keep(claim: IdempotencyClaim, teamId: string, answer: KeptAnswer): Promise<boolean> {
+  private async keep(
+    claim: IdempotencyClaim,
+    teamId: string,
+    answer: KeptAnswer,
+  ): Promise<boolean> {
     const { room } = this.options
     const bytes = answer.body.length
     if (this.isFull || bytes > ANSWER_BYTES_MAX || !room.hasRoom(teamId, bytes)) {
@@ -272,19 +284,11 @@ export class IdempotencyService {
     return false
   }
 
-  /**
-   * Ends the claim of a request that was refused or has failed. If that fails, it ends by its time.
-   */
-  async release(claim: IdempotencyClaim): Promise<void> {
+  private async release(claim: IdempotencyClaim): Promise<void> {
     const { keyHash, otherKeyHash, claimId } = claim
     this.open.delete(claimId)
     const hashes = otherKeyHash === null ? [keyHash] : [keyHash, otherKeyHash]
     await this.releaseAll(hashes.map((hash) => ({ keyHash: hash, claimId })))
-  }
-
-  /** Leaves a claim whose score is logged to its end: then the log has the answer. */
-  leave({ claimId }: IdempotencyClaim): void {
-    this.open.delete(claimId)
   }
 
   private async releaseAll(claims: readonly HashClaim[]): Promise<void> {

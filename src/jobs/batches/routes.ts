@@ -54,7 +54,8 @@ export const batchRoutes: FastifyPluginAsyncTypebox<BatchRouteOptions> = async (
       const { deployment, input, ...options } = request.body
       const format = input.format ?? formatOfPath(input.path)
       const order = { deploymentId: deployment, options: makeOptions(format, options) }
-      const claim = request.keyed?.claim ?? null
+      const { claimed } = request.keyed ?? {}
+      const claim = claimed?.kind === 'claimed' ? claimed.claim : null
       const batch = await batches.start(provenCaller(request), order, input.path, claim)
       return reply.code(202).send(batchFields(batch))
     },

@@ -1,5 +1,5 @@
 import { isLoggedAllTheSame } from '../../errors.ts'
-import type { Begun, ClaimedScore } from '../../http/idempotency/begun.ts'
+import { type ClaimEnd, type Claimed, readLoggedKey } from '../../http/idempotency/begun.ts'
 import { computeDigest } from '../../http/idempotency/sealer.ts'
 import type { IdempotencyService } from '../../http/idempotency/service.ts'
 import type { LoadShedder } from '../../http/overload/load-shedder.ts'
@@ -15,16 +15,7 @@ import type { Fallback } from './fallback.ts'
 
 export type KeyedIdempotency = Pick<
   IdempotencyService,
-  | 'canBeginEarly'
-  | 'begin'
-  | 'beginEarly'
-  | 'takeEarly'
-  | 'dropEarly'
-  | 'keep'
-  | 'release'
-  | 'leave'
-  | 'keepScore'
-  | 'releaseScore'
+  'canBeginEarly' | 'begin' | 'beginEarly' | 'takeEarly' | 'dropEarly' | 'end'
 >
 
 interface KeyedPathOptions {
@@ -44,8 +35,6 @@ interface KeyedBody {
   readonly bytes: Buffer
   readonly body: ScoreBody
 }
-
-type Claim = Exclude<Begun, { kind: 'answered' | 'not-kept' }>
 
 /** The digest of a body whose key is claimed is not needed again. */
 const NO_BYTES = new Uint8Array(0)
@@ -92,33 +81,24 @@ export class KeyedPath {
     const isTaken = shedder.loop.hasTimeForScore(caller.teamId) && isProven(scoring, clock)
     const mayBegin = isTaken && idempotency.canBeginEarly
     const early = scoring.early ?? (mayBegin ? this.claim(scoring, body) : null)
-    const claim =
+    const claimed =
       isTaken && early !== null ? idempotency.takeEarly(early.claim, caller.teamId) : null
-    if (claim === null) void this.scoreLater({ ...scoring, early }, quotaDecision, body)
-    else this.scoreNow(scoring, quotaDecision, { body: body.body, claim })
+    if (claimed === null) void this.scoreLater({ ...scoring, early }, quotaDecision, body)
+    else this.scoreNow(scoring, quotaDecision, { body: body.body, claimed })
   }
 
   /** Scores a request whose key is claimed. Nearly all go this way, which awaits nothing. */
   private scoreNow(
     scoring: Scoring,
     quotaDecision: QuotaDecision,
-    { body, claim }: { readonly body: ScoreBody; readonly claim: ClaimedScore },
+    { body, claimed }: { readonly body: ScoreBody; readonly claimed: Claimed },
   ): void {
     const { caller } = scoring
-    const { idempotency, answer, fallBack } = this.options
-    const onOutcome = (outcome: string | Error) => {
-      if (outcome instanceof Error) {
-        const known = { caller, quotaDecision, failure: outcome }
-        const held = { kind: 'claimed-score', claim } as const
-        void this.release(scoring, held, outcome).then(() => fallBack(scoring, known))
-      } else {
-        idempotency.keepScore(claim, caller.teamId, (isKept) =>
-          answer(scoring, quotaDecision, outcome, !isKept),
-        )
-      }
-    }
+    const onOutcome = (outcome: string | Error) =>
+      this.end(scoring, quotaDecision, { claimed, outcome })
     try {
-      this.options.scoring.score(caller, readRequest(scoring, body, claim.logged), onOutcome)
+      const request = readRequest(scoring, body, readLoggedKey(claimed))
+      this.options.scoring.score(caller, request, onOutcome)
     } catch (error) {
       onOutcome(error as Error)
     }
@@ -137,28 +117,26 @@ export class KeyedPath {
     const { fallBack } = this.options
     const known = { caller, quotaDecision }
     const request = readRequest(scoring, body.body, null)
-    let claim: Claim | null = null
+    let claimed: Claimed | null = null
+    let outcome: string | Error
     try {
       const begun = await this.begin(scoring, request, body)
       if (begun.kind === 'answered') {
         fallBack(scoring, { ...known, body: body.bytes, answered: begun.answer })
         return
       }
-      if (begun.kind !== 'not-kept') claim = begun
+      if (begun.kind !== 'not-kept') claimed = begun
       if (!(await this.isStillTaken(scoring))) {
-        await this.release(scoring, claim)
-        fallBack(scoring, { ...known, body: body.bytes })
+        const fallBackUnscored = () => fallBack(scoring, { ...known, body: body.bytes })
+        if (claimed === null) fallBackUnscored()
+        else this.options.idempotency.end(claimed, caller.teamId, 'failed', fallBackUnscored)
         return
       }
-      const key = claim?.kind === 'claimed-score' ? claim.claim.logged : null
-      const text = await this.execute(scoring, { ...request, key })
-      this.keep(claim, scoring, text, (isKept) =>
-        this.options.answer(scoring, quotaDecision, text, !isKept),
-      )
+      outcome = await this.execute(scoring, { ...request, key: readLoggedKey(claimed) })
     } catch (failure) {
-      await this.release(scoring, claim, failure)
-      fallBack(scoring, { ...known, failure: failure as Error })
+      outcome = failure as Error
     }
+    this.end(scoring, quotaDecision, { claimed, outcome })
   }
 
   private begin({ caller, exchange, early }: Scoring, request: SingleRequest, body: KeyedBody) {
@@ -183,33 +161,26 @@ export class KeyedPath {
     })
   }
 
-  private keep(
-    claim: Claim | null,
-    { caller: { teamId }, requestId }: Scoring,
-    text: string,
-    onKept: (isKept: boolean) => void,
+  /** Ends a request that was scored, or has failed: its claim, and then its answer. */
+  private end(
+    scoring: Scoring,
+    quotaDecision: QuotaDecision,
+    { claimed, outcome }: { readonly claimed: Claimed | null; readonly outcome: string | Error },
   ): void {
-    const { idempotency } = this.options
-    if (claim === null) onKept(false)
-    else if (claim.kind === 'claimed-score') idempotency.keepScore(claim.claim, teamId, onKept)
-    else
-      void idempotency
-        .keep(claim.claim, teamId, scoreAnswer(requestId, text))
-        .then(onKept, () => onKept(false))
-  }
-
-  private async release(
-    { caller }: Scoring,
-    claim: Claim | null,
-    failure?: unknown,
-  ): Promise<void> {
-    const { idempotency } = this.options
-    const isLogged = isLoggedAllTheSame(failure)
-    if (claim?.kind === 'claimed-score' && isLogged) {
-      idempotency.keepScore(claim.claim, caller.teamId, () => undefined)
-    } else if (claim?.kind === 'claimed' && isLogged) idempotency.leave(claim.claim)
-    else if (claim?.kind === 'claimed-score') await idempotency.releaseScore(claim.claim)
-    else if (claim !== null) await idempotency.release(claim.claim)
+    const { caller, requestId } = scoring
+    const { idempotency, answer, fallBack } = this.options
+    const onEnded = (isKept: boolean) => {
+      if (typeof outcome === 'string') answer(scoring, quotaDecision, outcome, !isKept)
+      else fallBack(scoring, { caller, quotaDecision, failure: outcome })
+    }
+    if (claimed === null) {
+      onEnded(false)
+      return
+    }
+    let end: ClaimEnd
+    if (typeof outcome === 'string') end = () => scoreAnswer(requestId, outcome)
+    else end = isLoggedAllTheSame(outcome) ? 'logged' : 'failed'
+    idempotency.end(claimed, caller.teamId, end, onEnded)
   }
 
   /** Looks again, after the claim, whether there is time for the score, and proves the caller. */

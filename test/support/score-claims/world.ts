@@ -1,4 +1,5 @@
 import { AppError } from '../../../src/errors.ts'
+import type { ClaimEnd, Claimed } from '../../../src/http/idempotency/begun.ts'
 import { ClaimsMode } from '../../../src/http/idempotency/score-claims/claims-mode.ts'
 import { loadKeys, readKeys } from '../../../src/http/idempotency/score-claims/key-loader.ts'
 import { ScoreClaims } from '../../../src/http/idempotency/score-claims/score-claims.ts'
@@ -293,44 +294,35 @@ export class World {
         return 'failed'
       }
       const taken = early === null ? null : service.takeEarly(early, caller.teamId)
-      const begun =
-        taken === null
-          ? await service.begin({ ...asked, early })
-          : ({ kind: 'claimed-score', claim: taken } as const)
+      const begun = taken ?? (await service.begin({ ...asked, early }))
       if (begun.kind === 'answered') {
         if (isDead()) return 'killed'
         history.replays.push(begun.answer.requestId)
         return 'replayed'
       }
-      if (begun.kind === 'claimed-score') {
-        const { keyHash, bodyHash } = begun.claim.logged
-        if (time.chance(0.03)) {
-          await service.releaseScore(begun.claim)
-          return 'failed'
-        }
-        const how = Number.isFinite(begun.claim.sureUntilMs) ? 'in Redis' : 'unsure'
-        const execution = await execute(how, { keyHash, key: { requestId, bodyHash } })
-        await new Promise<void>((resolve) => {
-          service.keepScore(begun.claim, caller.teamId, (isKept) => {
-            if (isDead()) return
-            execution.isKept = isKept
-            resolve()
+      const end = (claimed: Claimed, how: ClaimEnd) =>
+        new Promise<boolean>((resolve) => {
+          service.end(claimed, caller.teamId, how, (isKept) => {
+            if (!isDead()) resolve(isKept)
           })
         })
-        return execution.isKept === true ? 'kept' : 'not kept'
-      }
-      if (begun.kind === 'claimed' && time.chance(0.03)) {
-        await service.release(begun.claim)
+      if (begun.kind !== 'not-kept' && time.chance(0.03)) {
+        await end(begun, 'failed')
         return 'failed'
       }
-      const execution = await execute(begun.kind, { keyHash: null, key: null })
-      let isKept = false
-      if (begun.kind === 'claimed') {
-        isKept = await service.keep(begun.claim, caller.teamId, makeAnswer(requestId))
+      let how: string = begun.kind
+      let logged: { keyHash: Uint8Array; bodyHash: Uint8Array } | null = null
+      if (begun.kind === 'claimed-score') {
+        logged = begun.claim.logged
+        how = Number.isFinite(begun.claim.sureUntilMs) ? 'in Redis' : 'unsure'
       }
-      if (isDead()) await new Promise(() => undefined)
-      execution.isKept = isKept
-      return isKept ? 'kept' : 'not kept'
+      const execution = await execute(how, {
+        keyHash: logged?.keyHash ?? null,
+        key: logged === null ? null : { requestId, bodyHash: logged.bodyHash },
+      })
+      execution.isKept =
+        begun.kind !== 'not-kept' && (await end(begun, () => makeAnswer(requestId)))
+      return execution.isKept ? 'kept' : 'not kept'
     } catch (error) {
       if (error instanceof AppError) return error.code
       return 'error'

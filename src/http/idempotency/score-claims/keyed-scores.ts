@@ -1,6 +1,6 @@
 import type { Caller, IdempotencyClaim } from '../../access/caller.ts'
 import type { AskedHash, AskedHashes } from '../asked-hashes.ts'
-import type { Begun, ClaimedScore, KeyCounts } from '../begun.ts'
+import type { Begun, Claimed, ClaimedScore, KeyCounts } from '../begun.ts'
 import { EarlyClaim } from './early-claim.ts'
 import { formatTag, type ScoreClaim } from './score-claim.ts'
 import type { FoundClaim, KeyedScore, ScoreClaims } from './score-claims.ts'
@@ -62,11 +62,11 @@ export class KeyedScores {
   }
 
   /** @returns null if `begin` has to find out what becomes of the request */
-  takeEarly({ found, hashes }: EarlyClaim, teamId: string): ClaimedScore | null {
+  takeEarly({ found, hashes }: EarlyClaim, teamId: string): Claimed | null {
     const { room, counts } = this.options
     if (found?.kind !== 'claimed' || !room.hasRoomForScore(teamId)) return null
     counts.claimed++
-    return makeClaimed(found, hashes.own)
+    return { kind: 'claimed-score', claim: makeClaimed(found, hashes.own) }
   }
 
   async dropEarly(early: EarlyClaim): Promise<void> {

@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { AppError } from '../../../../src/errors.ts'
+import type { ClaimEnd } from '../../../../src/http/idempotency/begun.ts'
 import { ScoreClaims } from '../../../../src/http/idempotency/score-claims/score-claims.ts'
 import type { KeptAnswer } from '../../../../src/http/idempotency/sealer.ts'
 import { IdempotencyService } from '../../../../src/http/idempotency/service.ts'
@@ -91,21 +92,23 @@ describe.each(backends)('on $name', (backend) => {
         if (begun.kind === 'not-kept') return 'not kept'
         if (begun.kind === 'claimed-score') return expect.fail('it asks for no score')
         const { claim } = begun
+        const end = (how: ClaimEnd) =>
+          new Promise<boolean>((resolve) => service.end(begun, teamId, how, resolve))
         this.faults.set(claim.claimId, fault)
         if (fault === 'dies claimed') return 'died'
         await this.turn()
         if (isRefused) {
-          await service.release(claim)
+          await end('failed')
           return 'refused'
         }
         try {
           await this.change({ userId: 'usr_1', teamId, claim })
         } catch (error) {
-          await service.release(claim)
+          await end('failed')
           throw error
         }
         if (fault === 'dies changed') return 'died'
-        await service.keep(claim, teamId, answerFrom(claim.claimId))
+        await end(() => answerFrom(claim.claimId))
         return `executed ${claim.claimId}`
       } catch (error) {
         if (error instanceof AppError) return error.code
