@@ -76,8 +76,9 @@ export class VariableReader {
   url(name: string, protocols: readonly string[]): string | null {
     return this.checked(name, (text) => {
       const parsed = URL.parse(text)
-      if (parsed !== null && protocols.includes(parsed.protocol)) return null
-      return `must be a URL that starts with ${protocols.join('// or ')}//`
+      const isBase = parsed !== null && `${parsed.username}${parsed.search}${parsed.hash}` === ''
+      if (isBase && protocols.includes(parsed.protocol)) return null
+      return `must be a URL that starts with ${protocols.join('// or ')}//, without user and query`
     })
   }
 

@@ -95,6 +95,13 @@ test('every wrong variable is named in one message, and no value', () => {
   expect(message).not.toContain(secret)
 })
 
+test.each(['https://me@host', 'https://host/?a=b', 'https://host/#a'])(
+  'PUBLIC_URL, which paths are put behind, is not %s',
+  (url) => {
+    expect(formatMessage(() => loadConfig({ PUBLIC_URL: url }))).toContain('PUBLIC_URL')
+  },
+)
+
 test.each(['redis://host:6379/1', 'rediss://user:password@host'])('REDIS_URL takes %s', (url) => {
   expect(loadConfig({ REDIS_URL: url }).redisUrl).toBe(url)
 })

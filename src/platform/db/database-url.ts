@@ -10,6 +10,7 @@ export interface DatabaseAddress {
 
 const PROTOCOLS = ['postgres:', 'postgresql:']
 const ATTRIBUTES = 'target_session_attrs'
+const TLS_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 
 /**
  * Reads a `DATABASE_URL`, which may name several servers with commas between them. `URL` refuses
@@ -41,7 +42,23 @@ export function databaseUrlFault(text: string): string | null {
   if (url === null || !PROTOCOLS.includes(url.protocol)) {
     return `must be a URL that starts with ${PROTOCOLS.join('// or ')}//`
   }
+  if (!isPercentEncoded(`${url.username}${url.password}${url.pathname}`)) {
+    return 'must have %25 in place of % in the user, the password and the name of the database'
+  }
+  const mode = url.searchParams.get('sslmode')
+  if (mode !== null && !TLS_MODES.includes(mode)) {
+    return `must have one of these as sslmode: ${TLS_MODES.join(', ')}`
+  }
   return attributesFault(url.searchParams.get(ATTRIBUTES), list !== null)
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function attributesFault(attributes: string | null, isList: boolean): string | null {

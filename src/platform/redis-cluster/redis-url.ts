@@ -42,7 +42,10 @@ export function redisUrlFault(text: string): string | null {
   if (namesSeveral(text)) {
     return 'must start with redis+cluster:// or rediss+cluster:// where it names several nodes'
   }
-  return PLAIN.includes(URL.parse(text)?.protocol ?? '') ? null : FORM
+  const url = URL.parse(text)
+  if (url === null || !PLAIN.includes(url.protocol)) return FORM
+  const isDatabase = /^\/?\d{0,5}$/.test(url.pathname)
+  return isDatabase ? null : 'must name a database by its number, such as redis://host:6379/1'
 }
 
 function clusterFault(text: string): string | null {

@@ -23,6 +23,7 @@ describe('a REDIS_URL', () => {
       `redis+cluster://u:${SECRET}@a,b/1`,
       'must not name a database: a cluster has only database 0',
     ],
+    [`redis://u:${SECRET}@a/cache`, 'must name a database by its number'],
     ['redis+cluster://a?db=1', 'must not name a database'],
     [`redis+cluster://u:${SECRET}@a,,b`, 'HOST or HOST:PORT'],
     ['redis+cluster://', 'HOST or HOST:PORT'],

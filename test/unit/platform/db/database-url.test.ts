@@ -6,6 +6,7 @@ const SECRET = 'hush-hush'
 test.each([
   'postgres://host/db',
   'postgresql://user:a,b@host:5433/db?sslmode=verify-full',
+  'postgres://user:50%25@host/db?sslmode=verify-ca',
   'postgres://host/db?target_session_attrs=read-write',
   'postgres://user@a,b:5433/db?target_session_attrs=primary',
   'postgres://user@[::1]:5432,[::2]/db?target_session_attrs=primary&sslmode=require',
@@ -26,6 +27,8 @@ test.each([
   ],
   ['postgres://a/db?target_session_attrs=standby', 'primary or none, because the service writes'],
   ['postgres://a/db?target_session_attrs=any', 'primary or none, because the service writes'],
+  [`postgres://u:${SECRET}@a/db?sslmode=verify`, 'must have one of these as sslmode: disable,'],
+  [`postgres://u:${SECRET}%@a/db`, 'must have %25 in place of %'],
   [`postgres://u:${SECRET}@a,,b/db?target_session_attrs=primary`, 'HOST or HOST:PORT'],
   [`postgres://u:${SECRET}@a:0,b/db?target_session_attrs=primary`, 'HOST or HOST:PORT'],
   [`postgres://u:${SECRET}@a:65536,b/db?target_session_attrs=primary`, 'HOST or HOST:PORT'],
