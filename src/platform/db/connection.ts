@@ -199,7 +199,10 @@ export class Connection {
     if (sslnegotiation !== 'direct') {
       socket.write(SSL_REQUEST)
       const [answer] = (await this.until(socket, 'data')) as [Buffer]
-      if (answer[0] !== TAKES_TLS && ssl === 'prefer') return socket
+      if (answer[0] !== TAKES_TLS) {
+        if (ssl === 'prefer') return socket
+        throw new ConnectionError('NO_TLS')
+      }
     }
     const secured = connectTls({
       socket,

@@ -20,6 +20,7 @@ const CONNECTION_CODES = new Set([
   'EPIPE',
   'ETIMEDOUT',
   'NO_PRIMARY',
+  'NO_TLS',
 ])
 /** The server ended a transaction that stood still, as that of a frozen process. */
 const IDLE_IN_TRANSACTION = '25P03'
@@ -135,6 +136,7 @@ const CONNECTION_FAILURES = {
   CONNECTION_ENDED: 'the connections are closed',
   CONNECTIONS_BUSY: 'no connection became free in time',
   CONNECT_TIMEOUT: 'the server does not answer',
+  NO_TLS: 'the server takes no TLS',
   TRANSACTION_OVER: 'the transaction of this statement is over',
 } as const
 
@@ -233,6 +235,7 @@ const OPEN_FAILURES: Readonly<Record<string, string>> = {
     'the server is a standby; name the primary, or all servers with target_session_attrs=primary',
   CONNECTION_CLOSED: 'the server ends each connection before it answers',
   CONNECT_TIMEOUT: 'the server does not answer',
+  NO_TLS: 'the server takes no TLS, which sslmode asks for',
   NO_PRIMARY: 'none of its servers is a primary that can be reached',
 }
 
