@@ -9,7 +9,12 @@ import { isGuessable } from './identity/teams/guessable.ts'
 import { SpoolOpenError } from './log/wiring.ts'
 import { READY_AFTER_MS } from './platform/caches/warm-up.ts'
 import type { Clock } from './platform/clock.ts'
-import { DataDirInUseError, lentDataDir, openDataDir } from './platform/data-dir/data-dir.ts'
+import {
+  DataDirError,
+  DataDirInUseError,
+  lentDataDir,
+  openDataDir,
+} from './platform/data-dir/data-dir.ts'
 import { DatabaseOpenError } from './platform/db/errors.ts'
 import { openDatabase } from './platform/db/open.ts'
 import { causeChain, firstFailure } from './platform/error-facts.ts'
@@ -169,6 +174,7 @@ export function startFailureText(thrown: unknown): string {
   const isExplained =
     error instanceof ConfigError ||
     error instanceof DataDirInUseError ||
+    error instanceof DataDirError ||
     error instanceof DatabaseOpenError ||
     error instanceof LaterVersionError ||
     error instanceof SpoolOpenError ||

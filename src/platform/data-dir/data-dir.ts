@@ -39,6 +39,19 @@ export interface DataDir {
   close(): void
 }
 
+/** The data directory can't be used, for a reason of the system. */
+export class DataDirError extends Error {
+  constructor(path: string, fault: string, cause: unknown) {
+    const { code = 'unknown error' } = cause as { code?: string }
+    super(
+      `The data directory ${path} ${fault} (${code}). ` +
+        'Make it writable for the service, or set DATA_DIR to another directory.',
+      { cause },
+    )
+    this.name = 'DataDirError'
+  }
+}
+
 /** Another process, or this one, has the data directory open. */
 export class DataDirInUseError extends Error {
   readonly path: string
@@ -60,7 +73,7 @@ export class DataDirInUseError extends Error {
  * @param acceptedVersion later version whose data is accepted
  * @throws DataDirInUseError if it is locked, also by an earlier call in this process
  * @throws LaterVersionError if a later version wrote to it
- * @throws Error naming the directory, if it can't be made or locked
+ * @throws DataDirError if it can't be made, locked or written to
  */
 export async function openDataDir(
   directory: string,
@@ -89,7 +102,7 @@ export async function openDataDir(
   } catch (cause) {
     close()
     if (cause instanceof LaterVersionError) throw cause
-    throw new Error(`The data directory ${path} can't be written to.`, { cause })
+    throw new DataDirError(path, "can't be written to", cause)
   }
   return { path, secret: (name, bytes) => readOrMakeSecret(path, name, bytes), close }
 }
@@ -113,7 +126,7 @@ function acquireLock(path: string, holderFile: string): DirectoryLock {
   try {
     lock = lockDirectory(path)
   } catch (cause) {
-    throw new Error(`The data directory ${path} can't be made or locked.`, { cause })
+    throw new DataDirError(path, "can't be made or locked", cause)
   }
   if (lock === null) throw new DataDirInUseError(path, readHolder(holderFile))
   return lock

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { DataDirInUseError, openDataDir } from '../../../src/platform/data-dir/data-dir.ts'
 import { QUICK_START } from '../../../src/platform/quick-start-argv.ts'
+import { startFailureText } from '../../../src/server.ts'
 import { embeddedDataDir } from '../../support/start/databases.ts'
 import { post } from '../../support/start/process.ts'
 import { startWithSample } from '../../support/start/running.ts'
@@ -184,7 +185,11 @@ test('a directory that cannot be made is an error that names it', async () => {
 
 // Node's own recursive mkdir never returns here, and the start would hang without a word.
 test("a directory that the system can't make is refused at once", async () => {
-  await expect(openDataDir('/proc/scoreline/data')).rejects.toThrow("can't be made or locked")
+  const failure = await openDataDir('/proc/scoreline/data').catch((error: unknown) => error)
+  expect(startFailureText(failure)).toBe(
+    "The data directory /proc/scoreline/data can't be made or locked (ENOENT). " +
+      'Make it writable for the service, or set DATA_DIR to another directory.',
+  )
 })
 
 // What can be read can be locked, and then the service does not start.

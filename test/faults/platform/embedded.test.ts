@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   cpSync,
   mkdirSync,
@@ -368,4 +369,13 @@ test('a damaged database is an error that gives the reason', async () => {
   await expect(open(directory, onCrash)).rejects.toThrow('global/pg_control')
 
   expect(onCrash).not.toHaveBeenCalled()
+})
+
+test('a database that a full disk has no room for is refused in words', async (context) => {
+  const disk = mkdtempSync(join(root, 'disk-'))
+  const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk]).status === 0
+  if (!isMounted) context.skip()
+  onTestFinished(() => void spawnSync('umount', ['-l', disk]))
+  const opened = openEmbedded({ directory: join(disk, 'pg'), onCrash: () => {} })
+  await expect(opened).rejects.toThrow("The embedded database can't be made: the disk is full")
 })

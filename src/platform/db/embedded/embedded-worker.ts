@@ -58,6 +58,8 @@ interface OpenTransaction {
 const INITDB_ARGS = ['-c', 'shared_buffers=16MB', '--wal-segsize=1']
 const CHECKPOINT_WAL_BYTES = 32 * 1024 * 1024
 const CHECKPOINT_CHECK_MS = 1_000
+/** ENOSPC of WASI. */
+const NO_SPACE = 51
 const ROLLED_BACK = Symbol('rolled back by its caller')
 const CLOSING = Symbol('rolled back by close')
 
@@ -66,12 +68,19 @@ if (port === null) throw new Error('embedded-worker.ts runs only as a worker thr
 const { task, directory, postgres }: WorkerTask = workerData
 let lastPanic = 'PostgreSQL gave no reason'
 
-main().catch((error) => fail(`${error instanceof Error ? error.message : error} (${lastPanic})`))
+main().catch((error: unknown) => fail(`${describeThrown(error)} (${lastPanic})`))
 
 async function main(): Promise<void> {
   const pg = await openDatabase()
   if (task === 'serve') serve(new Host(pg))
   else await finish(pg)
+}
+
+/** PGlite's file system throws objects that are no errors, with the numbers of WebAssembly. */
+function describeThrown(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message
+  const { errno } = thrown as { errno?: unknown }
+  return errno === NO_SPACE ? 'the disk is full' : `the disk fails with number ${errno}`
 }
 
 async function openDatabase(): Promise<PGlite> {
