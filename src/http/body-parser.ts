@@ -13,6 +13,7 @@ import {
   STEPPED_CHARS_MIN,
 } from '../platform/json.ts'
 import { APPLICANT_NAMES_MAX } from '../platform/json-shape.ts'
+import { findStringEnd, stringEndSteps } from '../platform/json-strings.ts'
 import type { Steps } from '../platform/steps.ts'
 import { runInTurns, takeTurn } from '../platform/turn-taker.ts'
 import { hungUp } from './connected.ts'
@@ -117,7 +118,6 @@ function findFault({ headers }: FastifyRequest): string | null {
 }
 
 const QUOTE = '"'
-const BACKSLASH = 0x5c
 const COLON = /[ \t\n\r]*:/y
 /** Names down to the bins of a card in a body; null: an item of an array. */
 const BINS_PATH = ['spec', 'features', null, 'bins', null]
@@ -165,7 +165,9 @@ function* countBins(text: string): Steps<number> {
     const { index } = token
     switch (token[0]) {
       case QUOTE: {
-        const end = endOfString(text, index)
+        let end = findStringEnd(text, index)
+        if (end < 0) end = yield* stringEndSteps(text, -end)
+        end++
         COLON.lastIndex = end
         if (COLON.test(text) && names.at(-1) !== null) {
           names[names.length - 1] = nameIn(text.slice(index, end))
@@ -189,15 +191,6 @@ function* countBins(text: string): Steps<number> {
 
 function isBin(names: readonly (string | null)[]): boolean {
   return names.length === BINS_PATH.length && BINS_PATH.every((name, at) => names[at] === name)
-}
-
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf(QUOTE, start + 1); end !== -1; end = text.indexOf(QUOTE, end + 1)) {
-    let backslashes = 0
-    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return end + 1
-  }
-  return text.length
 }
 
 /** A name may be written with escapes. */

@@ -1,3 +1,4 @@
+import { CHARS_A_STEP, findStringEnd, stringEndSteps } from './json-strings.ts'
 import { finishSteps, type Steps } from './steps.ts'
 
 /** A scorecard may be nested 100 levels deep, and a body adds a few. */
@@ -29,13 +30,14 @@ const computeOpeningsMax = (text: string) => 10_000 + text.length / 20
  */
 const UNCOUNTED_CHARS_MAX = 1024 * 1024
 
+/** Longer names are in counted texts alone. To read one takes some 10 ms. */
+const NAME_CHARS_MAX = UNCOUNTED_CHARS_MAX
 /** Values that a step counts: a tenth of a millisecond. */
 const VALUES_A_STEP = 1_000
 
 const QUOTE = 0x22
 const COMMA = 0x2c
 const COLON = 0x3a
-const BACKSLASH = 0x5c
 const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
@@ -111,12 +113,18 @@ function* count(text: string, namesMax: number): Steps<string | null> {
   const seen = new SeenNames()
   let nameStart = 0
   let nameEnd = 0
+  let pausedAt = 0
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE:
         nameStart = at + 1
-        at = endOfString(text, at)
+        at = findStringEnd(text, at)
+        if (at < 0) at = yield* stringEndSteps(text, -at)
         nameEnd = at
+        if (nameEnd - pausedAt > CHARS_A_STEP) {
+          pausedAt = nameEnd
+          yield
+        }
         break
       case OPEN_ARRAY:
       case OPEN_OBJECT:
@@ -130,6 +138,8 @@ function* count(text: string, namesMax: number): Steps<string | null> {
         break
       case COLON: {
         const count = (names[depth] ?? 0) + 1
+        if (nameEnd - nameStart > NAME_CHARS_MAX)
+          return 'has a name of more than a million characters'
         if (count > namesMax) return `has an object of more than ${namesMax} names`
         if (seen.add(text, nameStart, nameEnd) > DIFFERENT_NAMES_MAX) {
           return `has more than ${DIFFERENT_NAMES_MAX} different names: send less at a time`
@@ -145,21 +155,6 @@ function* count(text: string, namesMax: number): Steps<string | null> {
     }
   }
   return null
-}
-
-/**
- * Position of the quote that ends a string; the length of the text if there is none. It searches for
- * quotes: a body may have one string of megabytes, such as a sample.
- *
- * @param start position of the quote that begins it
- */
-export function endOfString(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
-    let escapes = 0
-    while (text.charCodeAt(at - 1 - escapes) === BACKSLASH) escapes++
-    if (escapes % 2 === 0) return at
-  }
-  return text.length
 }
 
 /** Counts different names, by a bit for the hash (FNV-1a) of each. It never counts too many. */

@@ -1,9 +1,15 @@
 import { AppError } from '../errors.ts'
-import { countColons, endOfString, excessSteps, findExcess } from './json-shape.ts'
+import { countColons, excessSteps, findExcess } from './json-shape.ts'
+import {
+  CHARS_A_STEP,
+  decodeString,
+  findStringEnd,
+  isSpecial,
+  longStringSteps,
+} from './json-strings.ts'
 import { finishSteps, type Steps } from './steps.ts'
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const NEWLINE = 0x0a
 /** With the colon it is faster than with the name alone: fewer characters are looked at. */
 const PROTO_NAME = /"__proto__"[ \t\n\r]*:/
@@ -13,14 +19,13 @@ const BLANK = /[ \t\n\r]*/y
 const NOT_A_NUMBER = /^(?:-?Infinity|NaN)/
 /** Values that a step reads: a tenth of a millisecond. */
 const VALUES_A_STEP = 500
-/** Characters after which a step ends before so many values. */
-const CHARS_A_STEP = 64 * 1024
 /** A shorter text is parsed at once, in 2 ms: steps take three times as long. */
 export const STEPPED_CHARS_MIN = 256 * 1024
 /** V8 does not copy a slice of this length: it would keep the whole text in memory. */
 const SLICED_CHARS_MIN = 13
 /** Longest text in which a fault is located: it takes some 10 ms on the thread that answers. */
 const LOCATED_CHARS_MAX = 1024 * 1024
+const LONG = Symbol('a text that is long')
 const LITERALS = new Map<string, boolean | null>([
   ['t', true],
   ['f', false],
@@ -212,6 +217,7 @@ class Reader {
         pausedAt = this.at
       }
       let value = this.readStart()
+      if (value === LONG) value = yield* this.readLongString()
       if (isContainer(value) && !this.takesEnd(value)) {
         open.push(value)
         this.goInto(value)
@@ -235,7 +241,11 @@ class Reader {
     }
   }
 
-  /** Reads a value that holds no others, or the bracket that begins one, which is then empty. */
+  /**
+   * Reads a value that holds no others, or the bracket that begins one, which is then empty.
+   *
+   * @returns `LONG` for a text that `readLongString` reads
+   */
   private readStart(): unknown {
     this.skipBlank()
     const first = this.text[this.at] ?? ''
@@ -247,7 +257,7 @@ class Reader {
       this.at++
       return []
     }
-    if (first === '"') return this.readString()
+    if (first === '"') return this.readString() ?? LONG
     const literal = LITERALS.get(first)
     return literal === undefined ? this.readNumber() : this.readLiteral(literal)
   }
@@ -259,7 +269,7 @@ class Reader {
       return
     }
     this.skipBlank()
-    const name = this.readString()
+    const name = this.readString() ?? finishSteps(this.readLongString())
     if (name === '__proto__') throw refusal('has a property named __proto__, which is refused')
     if (!this.takes(':')) throw this.unexpected()
     this.path.push(name)
@@ -278,25 +288,29 @@ class Reader {
     return value
   }
 
-  private readString(): string {
+  /** @returns null for a long text, which `readLongString` reads */
+  private readString(): string | null {
     if (this.text.charCodeAt(this.at) !== QUOTE) throw this.unexpected()
     const start = this.at + 1
-    const end = endOfString(this.text, this.at)
+    const end = findStringEnd(this.text, this.at)
+    if (end < 0 || end - start > CHARS_A_STEP) return null
     if (end === this.text.length) throw this.unexpected()
     const inside = this.text.slice(start, end)
     if (inside.length < SLICED_CHARS_MIN && !isSpecial(inside)) {
       this.at = end + 1
       return inside
     }
-    let read: string
-    try {
-      // A single text has no property names, so `JSON.parse` reads it correctly.
-      read = JSON.parse(this.text.slice(start - 1, end + 1))
-    } catch {
-      throw this.unexpected()
-    }
+    const read = decodeString(this.text.slice(start - 1, end + 1))
+    if (read === null) throw this.unexpected()
     this.at = end + 1
     return read
+  }
+
+  private *readLongString(): Steps<string> {
+    const read = yield* longStringSteps(this.text, this.at)
+    if (read === null) throw this.unexpected()
+    this.at = read.end + 1
+    return read.value
   }
 
   private readNumber(): number {
@@ -353,15 +367,6 @@ class Reader {
     if (name === undefined) return refusal(`is not valid JSON (${place})`)
     return refusal(`has ${name}, which JSON does not have (${place}): send null in its place`)
   }
-}
-
-/** Tells whether a text has an escape, or a control character, which JSON does not have. */
-function isSpecial(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === BACKSLASH || code < 0x20) return true
-  }
-  return false
 }
 
 /** Tells whether a decimal number that is not 0 became 0 as a double. */

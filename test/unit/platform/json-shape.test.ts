@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { findExcess, NESTING_MAX } from '../../../src/platform/json-shape.ts'
+import { excessSteps, findExcess, NESTING_MAX } from '../../../src/platform/json-shape.ts'
 
 const MIB = 1024 * 1024
 const TOO_DEEP = `is nested deeper than ${NESTING_MAX} levels`
@@ -91,4 +91,16 @@ test('the largest batch of plain applicants is read', () => {
   expect(
     findExcess(`{"records":[${Array.from({ length: 1_000 }, () => record).join(', ')}]}`),
   ).toBe(null)
+})
+
+test.each([
+  ['one text of a million quotes', `["${'\\"'.repeat(1_000_000)}"]`],
+  ['a million texts without commas', `[${'"" '.repeat(1_000_000)}]`],
+])('%s are looked at in steps', (_what, text) => {
+  expect([...excessSteps(text)].length).toBeGreaterThan(20)
+})
+
+test('a name of more than a million characters is refused', () => {
+  expect(findExcess(`{"${'a'.repeat(1_048_576)}":1}`)).toBeNull()
+  expect(findExcess(`{"${'a'.repeat(1_048_577)}":1}`)).toMatch('a name of more than a million')
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseJson } from '../../../src/platform/json.ts'
+import { jsonSteps, parseJson } from '../../../src/platform/json.ts'
 
 /** Writes JSON with some characters of every string, names included, as `\u` escapes. */
 function writeEscaped(value: unknown, isEscaped: (code: number) => boolean): string {
@@ -116,3 +116,32 @@ function isRead(read: () => unknown): boolean {
     return false
   }
 }
+
+// A sample of quoted fields is one text with a million escapes: read at once, it took 0.1 s.
+test('a long text is read as it was written, in steps, wherever its escapes are', () => {
+  const escapes = fc.constantFrom('\\', '"', '\n', '\u0001', 'ö', '\u{1f600}', '\ud83d', 'x')
+  const around = fc.array(escapes, { minLength: 1, maxLength: 9 })
+  fc.assert(
+    fc.property(around, fc.integer({ min: 65_525, max: 65_540 }), (some, before) => {
+      const written = { a: ['x'.repeat(before), some.join('').repeat(20_000)] }
+      for (const text of [
+        JSON.stringify(written),
+        writeEscaped(written, (code) => code === 0x78),
+      ]) {
+        const steps = jsonSteps(text)
+        let step = steps.next()
+        let count = 1
+        for (; step.done !== true; count++) step = steps.next()
+        expect(step.value).toEqual(written)
+        expect(count).toBeGreaterThan(text.length / 70_000)
+      }
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test.each(['\\', '\\x', '\\u12', '\\u12x4', '\n'])('a long text with %j is refused', (fault) => {
+  for (const before of [65_530, 65_534, 65_535, 65_536]) {
+    expect(() => parseJson(`["${'x'.repeat(before)}${fault}", "\\n"]`)).toThrow('is not valid JSON')
+  }
+})
