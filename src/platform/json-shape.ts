@@ -32,8 +32,6 @@ const UNCOUNTED_CHARS_MAX = 1024 * 1024
 
 /** Longer names are in counted texts alone. To read one takes some 10 ms. */
 const NAME_CHARS_MAX = UNCOUNTED_CHARS_MAX
-/** Values that a step counts: a tenth of a millisecond. */
-const VALUES_A_STEP = 1_000
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -103,7 +101,7 @@ function lastBefore(text: string, end: number): number {
   return at
 }
 
-/** Goes through all of the text, about a nanosecond a character. */
+/** Goes through all of the text, in 2 to 5 nanoseconds a character. */
 function* count(text: string, namesMax: number): Steps<string | null> {
   const names = new Int32Array(NESTING_MAX + 1)
   const openingsMax = computeOpeningsMax(text)
@@ -113,18 +111,18 @@ function* count(text: string, namesMax: number): Steps<string | null> {
   const seen = new SeenNames()
   let nameStart = 0
   let nameEnd = 0
-  let pausedAt = 0
+  let pauseAt = CHARS_A_STEP
   for (let at = 0; at < text.length; at++) {
+    if (at >= pauseAt) {
+      yield
+      pauseAt = at + CHARS_A_STEP
+    }
     switch (text.charCodeAt(at)) {
       case QUOTE:
         nameStart = at + 1
         at = findStringEnd(text, at)
         if (at < 0) at = yield* stringEndSteps(text, -at)
         nameEnd = at
-        if (nameEnd - pausedAt > CHARS_A_STEP) {
-          pausedAt = nameEnd
-          yield
-        }
         break
       case OPEN_ARRAY:
       case OPEN_OBJECT:
@@ -149,7 +147,6 @@ function* count(text: string, namesMax: number): Steps<string | null> {
       }
       case COMMA:
         values++
-        if (values % VALUES_A_STEP === 0) yield
         if (values === VALUES_MAX) return `has more than ${VALUES_MAX} values: send less at a time`
         break
     }

@@ -5,6 +5,10 @@ export const CHARS_A_STEP = 64 * 1024
 /** Quotes within a string that a step looks at: a tenth of a millisecond. */
 const QUOTES_A_STEP = 5_000
 const BACKSLASH = 0x5c
+const SPACE = 0x20
+const NEWLINE = 0x0a
+const RETURN = 0x0d
+const TAB = 0x09
 /** Of `\u0000`. */
 const ESCAPE_CHARS_MAX = 6
 
@@ -87,6 +91,17 @@ function findEscapeEnd(text: string, start: number, position: number): number {
   // Two backslashes are one character each.
   if ((last - first) % 2 === 0) return position
   return Math.max(position, last + (text[last + 1] === 'u' ? ESCAPE_CHARS_MAX : 2))
+}
+
+/**
+ * The position of the next character that is no blank. A pattern takes ten times as long: 0.1 s for
+ * a body of 16 MiB that is blank.
+ */
+export function skipBlanks(text: string, start: number): number {
+  for (let at = start; ; at++) {
+    const code = text.charCodeAt(at)
+    if (code !== SPACE && code !== NEWLINE && code !== RETURN && code !== TAB) return at
+  }
 }
 
 /** Tells whether a text has an escape, or a control character, which JSON does not have. */

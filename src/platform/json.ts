@@ -6,6 +6,7 @@ import {
   findStringEnd,
   isSpecial,
   longStringSteps,
+  skipBlanks,
 } from './json-strings.ts'
 import { finishSteps, type Steps } from './steps.ts'
 
@@ -14,7 +15,6 @@ const NEWLINE = 0x0a
 /** With the colon it is faster than with the name alone: fewer characters are looked at. */
 const PROTO_NAME = /"__proto__"[ \t\n\r]*:/
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
-const BLANK = /[ \t\n\r]*/y
 /** Texts that other languages write for a number that is none. */
 const NOT_A_NUMBER = /^(?:-?Infinity|NaN)/
 /** Values that a step reads: a tenth of a millisecond. */
@@ -340,10 +340,7 @@ class Reader {
   }
 
   private skipBlank(): void {
-    // Mostly there is none.
-    if (!(this.text.charCodeAt(this.at) <= 0x20)) return
-    BLANK.lastIndex = this.at
-    this.at += BLANK.exec(this.text)?.[0].length ?? 0
+    this.at = skipBlanks(this.text, this.at)
   }
 
   private lossy(message: string): AppError {

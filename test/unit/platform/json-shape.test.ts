@@ -95,6 +95,7 @@ test('the largest batch of plain applicants is read', () => {
 
 test.each([
   ['one text of a million quotes', `["${'\\"'.repeat(1_000_000)}"]`],
+  ['two million blanks', `[${' '.repeat(2_000_000)}]`],
   ['a million texts without commas', `[${'"" '.repeat(1_000_000)}]`],
 ])('%s are looked at in steps', (_what, text) => {
   expect([...excessSteps(text)].length).toBeGreaterThan(20)
