@@ -271,6 +271,18 @@ describe.each(backends.slice(-1))('on $name', (backend) => {
     expect(unknown.json()).toMatchObject({ error: 'deployment_not_found' })
   })
 
+  // To parse them takes 0.1 s of the thread that answers.
+  test('a batch with 60,000 names is scored by a thread, with an idempotency key, too', async () => {
+    const { slug } = await team.deploy(numberedSpec(1))
+    const records = INCOMES.map((record, row) => {
+      const names = Array.from({ length: 60_000 / INCOMES.length }, (_, at) => [`${row}_${at}`, 1])
+      return { ...record, ...Object.fromEntries(names) }
+    })
+    await warm(slug, { records: INCOMES })
+    const answer = await byThread(slug, { records }, { 'idempotency-key': 'many names' })
+    expect(answer.statusCode, answer.body).toBe(200)
+  })
+
   test('a small batch is not handed over', async () => {
     const { slug } = await team.deploy(numberedSpec(1))
     await warm(slug, { records: INCOMES })
