@@ -29,6 +29,18 @@ export function checkApplicant(applicant: object, place = ''): void {
   }
 }
 
+/**
+ * Refuses, too, an id that the service would ignore: the score could not be found by it.
+ *
+ * @throws InvalidApplicantError
+ */
+export function checkRecord(record: object, place: string): void {
+  checkApplicant(record, place)
+  const { id } = record as { readonly id?: unknown }
+  if (typeof id !== 'number' || Math.abs(id) <= Number.MAX_SAFE_INTEGER) return
+  throw new InvalidApplicantError(`${place}id is a number beyond 2^53 - 1: send it as a text`)
+}
+
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'an array'
   if (value instanceof Date) return 'a date'

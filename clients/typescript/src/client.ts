@@ -1,5 +1,5 @@
 import { checkOutcomes, checkResults, checkScore } from './answers.ts'
-import { type Applicant, checkApplicant } from './applicant.ts'
+import { type Applicant, checkApplicant, checkRecord } from './applicant.ts'
 import type {
   Answer,
   AnyInput,
@@ -127,7 +127,7 @@ export class ScorelineClient {
     for await (const part of partsOf(records, checkedPart(partRecords, BATCH_RECORDS_MAX))) {
       try {
         for (const [index, record] of part.entries()) {
-          checkApplicant(record, `record ${number * partRecords + index}: `)
+          checkRecord(record, `record ${number * partRecords + index}: `)
         }
         number++
         const partKey = idempotencyKey === null ? null : `${idempotencyKey}-${number}`

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkApplicant } from '../../../../clients/typescript/src/applicant.ts'
+import { checkApplicant, checkRecord } from '../../../../clients/typescript/src/applicant.ts'
 import { isRepeatable, urlOf } from '../../../../clients/typescript/src/calls.ts'
 
 describe('the URL of a call', () => {
@@ -50,4 +50,17 @@ describe('an applicant', () => {
     const check = () => checkApplicant({ age: 35, income: value }, 'record 7: ')
     expect(check).toThrow(`record 7: income is ${kind}: send a finite number`)
   })
+
+  // The service ignores such an id, and the results would look like those of other records.
+  test.each([2 ** 53, -(2 ** 53), 1e21])('with the id %d is refused in a batch', (id) => {
+    const check = () => checkRecord({ id, age: 35 }, 'record 7: ')
+    expect(check).toThrow('record 7: id is a number beyond 2^53 - 1: send it as a text')
+  })
+
+  test.each([2 ** 53 - 1, -1.5, '9007199254740993', null, undefined])(
+    'with the id %s is taken in a batch',
+    (id) => {
+      expect(() => checkRecord({ id, age: 35 }, '')).not.toThrow()
+    },
+  )
 })
