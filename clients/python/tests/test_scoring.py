@@ -119,7 +119,7 @@ def test_an_empty_frame_has_no_scores(
     client: Client, deployed: Deployed, frame: pd.DataFrame
 ) -> None:
     scored = client.score(frame.head(0), deployed)
-    assert list(scored.columns) == ["score", "pd", "risk_grade"]
+    assert scored.dtypes.to_dict() == client.score(frame.head(1), deployed).dtypes.to_dict()
     assert scored.empty
 
 
@@ -183,6 +183,23 @@ def test_reasons_are_columns(client: Client, frame: pd.DataFrame) -> None:
     scored = client.score(frame.head(5), deployed, reasons=2)
     assert scored["reason_1"].isin(deployed.features).all()
     assert "reason_3" not in scored
+
+
+# Chunks that are appended to one file would have values under the names of others.
+def test_the_columns_do_not_depend_on_who_has_how_many_reasons(
+    client: Client, frame: pd.DataFrame
+) -> None:
+    spec = specification(name="Few reasons", reasons={"version": 1, "method": "max", "max": 10})
+    deployed = client.deploy(spec)
+    scored = client.score(frame, deployed, reasons=10)
+    few = scored[scored["reason_10"].isna()].index
+    assert 0 < len(few) < len(frame)
+    for part in (few, frame.index.difference(few), few[:0]):
+        alone = client.score(frame.loc[part], deployed, reasons=10)
+        assert list(alone.columns) == list(scored.columns)
+        assert alone.dtypes.to_dict() == scored.dtypes.to_dict()
+    one = client.score(frame.loc[few[0]], deployed, reasons=10)
+    assert one["reason_10"] is None
 
 
 def test_a_batch_that_the_service_calls_too_large_is_halved(

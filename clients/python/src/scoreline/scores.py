@@ -311,7 +311,7 @@ class Scores(Registry):
         left.note(applicant, body)
         refuse_left_out(answer, answer, left)
         kept = answer if asked.points else {**answer, "contributions": {}}
-        row = result_of(kept, 0, answer)
+        row = result_of(kept, 0, answer, asked.reasons)
         del row["_features"]
         return row
 

@@ -193,9 +193,9 @@ def score_frame(begun: Begun, frame: Any, asked: Asked) -> Any:
                 progress.add(len(results))
         except (ScorelineError, KeyboardInterrupt) as error:
             index = frame.index
-            stop(error, _joined(parts, index), lambda row: index[row : row + 1].tolist()[0])
+            stop(error, _joined(parts, index, asked), lambda row: index[row : row + 1].tolist()[0])
             raise
-    return _joined(parts, frame.index)
+    return _joined(parts, frame.index, asked)
 
 
 def stop(
@@ -236,7 +236,9 @@ def _results(
     for start, answer in batches.answers(sent, at):
         for one in answer["results"]:
             refuse_left_out(one, answer, left)
-        results = [result_of(one, at, answer) for at, one in enumerate(answer["results"])]
+        results = [
+            result_of(one, at, answer, asked.reasons) for at, one in enumerate(answer["results"])
+        ]
         if start == 0 and all(str(row["warnings"]).startswith("no_features") for row in results):
             raise ServiceError(
                 "the applicants name none of the model's features, so all have the same score: "
@@ -343,13 +345,16 @@ def _columns(frame: Any, asked: Asked) -> list[str]:
     return [name for name in wanted if name != _REFERENCE]
 
 
-def result_of(one: Mapping[str, Any], at: int, answer: Mapping[str, Any]) -> dict[str, Any]:
+def result_of(
+    one: Mapping[str, Any], at: int, answer: Mapping[str, Any], reasons: int | None
+) -> dict[str, Any]:
     """Make the row of one applicant.
 
     Args:
         one: the applicant's result.
         at: position in the batch.
         answer: what holds for the whole batch.
+        reasons: how many were asked for; an applicant can have fewer.
 
     """
     contributions = one.get("contributions", {})
@@ -358,6 +363,7 @@ def result_of(one: Mapping[str, Any], at: int, answer: Mapping[str, Any]) -> dic
         "pd": one["pd"],
         "risk_grade": one["risk_grade"],
         **{f"{name}_points": points for name, points in contributions.items()},
+        **dict.fromkeys(_reason_columns(reasons)),
     }
     for reason in one.get("reasons", ()):
         row[f"reason_{reason['rank']}"] = reason["code"]
@@ -374,15 +380,22 @@ def result_of(one: Mapping[str, Any], at: int, answer: Mapping[str, Any]) -> dic
     }
 
 
+def _reason_columns(reasons: int | None) -> list[str]:
+    ranks = range(1, 1 + (reasons or 0))
+    return [name for rank in ranks for name in (f"reason_{rank}", f"reason_{rank}_text")]
+
+
 def _warning(warning: Any) -> str:
     if isinstance(warning, str):
         return warning
     return f"{warning['type']}: {warning['variable']}"
 
 
-def _part(results: Sequence[Mapping[str, Any]], index: Any) -> Any:
+def _part(
+    results: Sequence[Mapping[str, Any]], index: Any, columns: Sequence[str] | None = None
+) -> Any:
     """A frame whose columns have the same types in each batch."""
-    part = pandas().DataFrame(list(results), index=index)
+    part = pandas().DataFrame(list(results), index=index, columns=columns)
     return part.astype({name: _type_of(str(name)) for name in part.columns})
 
 
@@ -392,11 +405,12 @@ def _type_of(name: str) -> Any:
     return int if name == "record_index" else object
 
 
-def _joined(parts: Sequence[Any], index: Any) -> Any:
-    pd = pandas()
+def _joined(parts: Sequence[Any], index: Any, asked: Asked) -> Any:
     if not parts:
-        return pd.DataFrame(columns=["score", "pd", "risk_grade"], index=index[:0])
-    return parts[0] if len(parts) == 1 else pd.concat(parts)
+        reasons = _reason_columns(asked.reasons)
+        tail = ["warnings", "model_version", "request_id", "record_index"]
+        return _part([], index[:0], ["score", "pd", "risk_grade", *reasons, *tail])
+    return parts[0] if len(parts) == 1 else pandas().concat(parts)
 
 
 def _place(error: ScorelineError, label: Callable[[int], Any]) -> None:
