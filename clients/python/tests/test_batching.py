@@ -120,6 +120,43 @@ def test_resume_sends_only_what_was_not_answered(ends: list[str], as_frame: bool
     assert len({key for key, _ in sent}) == len(set(sent))
 
 
+# With the key of one chunk, all chunks would be scored and logged again.
+def test_the_key_of_an_unfinished_chunk_repeats_all_chunks() -> None:
+    is_broken = True
+
+    def fail(names: list[str]) -> None:
+        if is_broken and "A-12" in names:
+            raise KeyboardInterrupt
+
+    service = ScriptedService(fail=fail)
+    client = service.client()
+    frame = pd.DataFrame(rows(20))
+    chunks = [frame.iloc[at : at + 5] for at in range(0, 20, 5)]
+    with pytest.raises(KeyboardInterrupt):
+        list(client.score_chunks(chunks, "dep_1"))
+    assert client.unfinished is not None
+    key = client.unfinished.key
+    is_broken = False
+    scored = pd.concat(service.client().score_chunks(chunks, "dep_1", idempotency_key=key))
+    assert len(scored) == 20
+    assert ids(service) == [f"A-{at}" for at in range(20)]
+    # The chunk that ended early, alone.
+    assert len(client.resume(key)) == 5
+
+
+def test_a_call_that_ended_before_it_sent_anything_leaves_no_other_to_resume() -> None:
+    def fail(_: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    client = ScriptedService(fail=fail).client()
+    with pytest.raises(KeyboardInterrupt):
+        client.score(pd.DataFrame(rows(20)), "dep_1")
+    with pytest.raises(ValueRefused, match="reasons"):
+        client.score(pd.DataFrame(rows(3)), "dep_1", reasons=1.5)  # type: ignore[call-overload]
+    with pytest.raises(ValueRefused, match="no such call"):
+        client.resume()
+
+
 def test_an_iterator_can_not_be_resumed() -> None:
     service = ScriptedService(fail=lambda _: error(500, "internal_error"))
     client = service.client()

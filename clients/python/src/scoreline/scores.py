@@ -179,6 +179,7 @@ class Scores(Registry):
             KeyboardInterrupt: `unfinished` has the same, and `resume()` goes on, too.
 
         """
+        self.unfinished = None
         key = batch_key(idempotency_key)
         slug = self._slug(deployment)
         wanted = Asked(
@@ -280,8 +281,11 @@ class Scores(Registry):
                     progress=progress,
                     idempotency_key=f"{key}-{number}",
                 )
-            except ScorelineError as error:
-                error.idempotency_key = key
+            except (ScorelineError, KeyboardInterrupt) as error:
+                if isinstance(error, ScorelineError):
+                    error.idempotency_key = key
+                if self.unfinished is not None:
+                    self.unfinished = replace(self.unfinished, key=key)
                 raise
             yield scored
 
