@@ -88,15 +88,16 @@ class CategoricalBuilder {
     for (const member of bin.members) {
       if (member.kind !== 'category') continue
       const { text } = member
+      const category = `has the category ${quote(text)} of ${quote(this.feature.name)}`
       const other = this.binOf.get(text)
       if (text.includes(CATEGORY_DELIMITER)) {
         notes.fault(
           bin.path,
-          `has the category ${quote(text)}, which a specification would split at ` +
-            `${CATEGORY_DELIMITER}: rename the category`,
+          `${category}, which a specification would split at ${CATEGORY_DELIMITER}: ` +
+            'rename the category',
         )
       } else if (other !== undefined && other !== bin) {
-        notes.fault(bin.path, `has the category ${quote(text)}, which ${other.path} has already`)
+        notes.fault(bin.path, `${category}, which ${other.path} has already`)
       }
       if (other !== undefined) continue
       this.binOf.set(text, bin)
@@ -133,7 +134,8 @@ class CategoricalBuilder {
       } else if (other !== bin && added.has(shortest)) {
         notes.fault(
           bin.path,
-          `has the category ${quote(text)}, a number that ${other.path} has already`,
+          `has the category ${quote(text)} of ${quote(this.feature.name)}, ` +
+            `a number that ${other.path} has already`,
         )
       }
     }

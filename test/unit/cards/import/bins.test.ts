@@ -207,7 +207,7 @@ test('a category that is a number is found by it, however Python, numpy or R wro
 
 test('one number in two bins, and one that numpy has cut, are refused', () => {
   expect(findFaults(importText(`${HEAD}c,2.0,5\nc,2.,1\n`, py))).toEqual([
-    'row 4: has the category "2.", a number that row 3 has already',
+    'row 4: has the category "2." of "c", a number that row 3 has already',
   ])
   const table = 'Variable,Bin,Points\nc,[0.12345679 1.5],3\nc,Missing,1\n'
   expect(findFaults(importText(table, optb))).toEqual([

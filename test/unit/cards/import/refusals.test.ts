@@ -120,7 +120,7 @@ const BAD: Readonly<Record<string, readonly [text: string, options: Given, messa
   'a category in two bins': [
     `${HEAD}home,own,1\nhome,"own%,%rent",3\n`,
     py,
-    'row 4: has the category "own", which row 3 has already',
+    'row 4: has the category "own" of "home", which row 3 has already',
   ],
   'two bins for missing values': [
     `${HEAD}home,missing,1\nhome,"own%,%missing",3\n`,
