@@ -46,6 +46,19 @@ def test_lines_that_are_not_scored_are_a_file_of_their_own(
     assert (fault["line"], fault["id"]) == (2, "E-2")
 
 
+# Such a number is a text, and every applicant gets a score without it.
+def test_a_file_with_decimal_commas_is_warned_of(
+    client: Client, deployed: Deployed, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    frame = applicants().head(20).astype({"credit_amount": float})
+    frame.to_csv(path, index_label="number", sep=";", decimal=",")
+    batch = client.batch_file(path, deployed, out, reference="number")
+    assert batch.warned == 20
+    (warning,) = batch.warnings
+    assert warning.startswith("credit_amount: 20 of 20 values match no bin")
+
+
 def test_a_file_that_fails_is_an_error_with_the_batch(
     client: Client, deployed: Deployed, tmp_path: Path
 ) -> None:
@@ -102,7 +115,8 @@ def test_results_that_break_off_are_read_again_and_are_there_when_they_are_whole
     counts = {"scored": 1, "errors": 0, "warned": 0}
     batch = {
         **{"id": "job_1", "status": "done", "deployment_id": "dep_1", "cache_version": 1},
-        **{"counts": counts, "unknown_columns": [], "progress": {"done": 1, "total": 1}},
+        **{"counts": counts, "unknown_columns": [], "warnings": []},
+        **{"progress": {"done": 1, "total": 1}},
     }
     out = tmp_path / "out.csv"
     tries: list[bool] = []

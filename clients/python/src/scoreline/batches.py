@@ -46,6 +46,7 @@ class FileBatch:
         errors: lines that were not.
         warned: scored applicants with a warning.
         unknown_columns: columns that no model knows, which are left out.
+        warnings: features many of whose values match no bin, as of a file with decimal commas.
 
     """
 
@@ -57,6 +58,7 @@ class FileBatch:
     errors: int
     warned: int
     unknown_columns: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 class FileBatches(Registry):
@@ -220,6 +222,7 @@ def _batch_of(answer: Mapping[str, Any]) -> FileBatch:
         errors=counts["errors"],
         warned=counts["warned"],
         unknown_columns=tuple(answer["unknown_columns"]),
+        warnings=tuple(f"{one['path']}: {one['message']}" for one in answer["warnings"]),
     )
 
 
