@@ -185,7 +185,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     const conclusion = page.locator('.conclusion')
     await conclusion.getByText('Act', { exact: true }).waitFor({ state: 'attached' })
     expect(await conclusion.innerText()).toMatch(
-      /Region moved since the week of .+ \(PSI 0\.5635\)/,
+      /Moved: Region since .+ \(0\.4159\); PSI of the score 0\.5635\./,
     )
     expect(await fact('Applicants of the week')).toBe('240')
     expect(await fact('PSI of the week')).toMatch(/^0\.5635 chance explains up to 0\.0\d+$/)

@@ -84,7 +84,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   }
 
   test('the first page looks as in its picture', async () => {
-    await open('', ['Consumer loans', 'moved since the week of', 'applicants in the week'])
+    await open('', ['Consumer loans', 'PSI of the score', 'applicants in the week'])
     // A column beyond the edge would not be noticed.
     expect(await visitor.page.evaluate(hiddenPx)).toBe(0)
     await picture('overview.png', '.table-frame')

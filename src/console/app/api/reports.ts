@@ -1,6 +1,6 @@
 import { keepPreviousData } from '@tanstack/react-query'
 import type { Period } from '../ui/complete-period.ts'
-import { VERDICTS } from '../ui/light.tsx'
+import { VERDICTS } from '../ui/light-kind.ts'
 import { usePages } from '../ui/pages.tsx'
 import { read, useAnswer } from './client.ts'
 import { RETRY_MS, useFailingSince } from './state.ts'

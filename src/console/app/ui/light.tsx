@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { Schemas, Verdict } from '../api/types.ts'
-import type { LightKind } from './light-kind.ts'
+import { type LightKind, VERDICTS } from './light-kind.ts'
 
 export type { LightKind } from './light-kind.ts'
 
@@ -49,13 +49,6 @@ export function Conclusion(props: { kind: LightKind; word: string; children: Rea
       <span>{children}</span>
     </p>
   )
-}
-
-export const VERDICTS: Readonly<Record<Verdict, readonly [LightKind, word: string]>> = {
-  stable: ['good', 'Stable'],
-  moderate_shift: ['watch', 'Moderate shift'],
-  major_shift: ['act', 'Major shift'],
-  insufficient_data: ['unknown', 'Too few applicants'],
 }
 
 export function VerdictLight({ verdict }: { verdict: Verdict | null }) {

@@ -1,12 +1,14 @@
-import type { Schemas } from '../../api/types.ts'
+import type { Schemas, Verdict } from '../../api/types.ts'
 import type { FeatureName } from '../../ui/card.ts'
-import { shortDay } from '../../ui/dates.ts'
+import { monthName, shortDay } from '../../ui/dates.ts'
 import { counted, index, percent } from '../../ui/figures.ts'
-import { VERDICTS } from '../../ui/light.tsx'
+import { VERDICTS } from '../../ui/light-kind.ts'
 import { firstInWords, inWords, plainName, sentence } from '../../ui/names.ts'
+import { isShift, listMoved, NO_SAMPLE } from '../stability/conclusion.ts'
 
 type Deployment = Schemas['OverviewDeployment']
 type Period = Schemas['PeriodVerdicts']
+type Alarm = NonNullable<Deployment['alarm']>
 
 const NAMED_MAX = 2
 
@@ -18,49 +20,63 @@ export function describeReasons(deployment: Deployment): string {
 }
 
 function listReasons(deployment: Deployment): readonly string[] {
-  const { week, month, performance, labels } = deployment
+  const { week, month, performance, labels, alarm } = deployment
   const name = (feature: string) => labels[feature] ?? plainName(feature)
+  const moved = [week, month].find((period) => isShift(readVerdict(period))) ?? null
+  const missing = week?.missing.verdict === 'more_missing' ? week : month
+  const where = (period: Period | null) => (period === month ? inMonth(month) : '')
   const found = [
-    ...describeShift(week, month, name),
-    ...describeMissing(week?.missing.verdict === 'more_missing' ? week : month, name),
+    ...describeShift(moved, where(moved), name),
+    ...(isAlarmWorse(alarm, readVerdict(moved)) && (week ?? month) ? [describeAlarm(alarm)] : []),
+    ...describeMissing(missing, where(missing), name),
     ...describeOutcomes(performance),
   ]
   if (found.length > 0) return found
   if (week === null && month === null) return [beingJudged(deployment)]
-  return [
-    deployment.attention === 'unknown'
-      ? describeUnknown(deployment)
-      : describeStability(week ?? month),
-  ]
+  if (week?.stability.verdict === 'stable') return [describeStability(week, '')]
+  if (month?.stability.verdict === 'stable') return [describeStability(month, inMonth(month))]
+  return describeUnknown(deployment)
 }
 
-/** The newest period that moved; the month only where the week did not. */
-function describeShift(
-  week: Period | null,
-  month: Period | null,
-  nameFeature: FeatureName,
-): readonly string[] {
-  const isMoved = (period: Period | null) =>
-    period?.stability.verdict === 'major_shift' || period?.stability.verdict === 'moderate_shift'
-  const period = isMoved(week) ? week : isMoved(month) ? month : null
+function readVerdict(period: Period | null) {
+  return period?.stability.verdict ?? null
+}
+
+function inMonth(month: Period | null): string {
+  return month === null ? '' : ` in ${monthName(month.from)}`
+}
+
+/** An alarm has days and levels of its own, and gives the light where it is the worse verdict. */
+function isAlarmWorse(alarm: Alarm | null, told: Verdict | null): alarm is Alarm {
+  const { is_on: isOn, verdict } = alarm ?? { is_on: false, verdict: null }
+  return isOn && isShift(verdict) && told !== verdict && told !== 'major_shift'
+}
+
+/** The newest period that moved: the month only where the week did not. */
+function describeShift(period: Period | null, where: string, name: FeatureName): readonly string[] {
   if (period === null) return []
   const { moved, since, psi, input_faults: faults } = period.stability
-  const names = moved.map(({ name }) => nameFeature(name))
-  const what = names.length === 0 ? 'Scores' : firstInWords(names, NAMED_MAX)
-  const start = since ?? period.from
-  const unknown = faults.map(({ name, unknown_share }) => {
-    return `${nameFeature(name)} is of an unknown kind for ${percent(unknown_share)}`
+  const start = since === null ? '' : ` since ${shortDay(since)}`
+  const score = psi === null ? '' : `; PSI of the score ${index(psi)}`
+  const unknown = faults.map(({ name: feature, unknown_share }) => {
+    return `${name(feature)} is of an unknown kind for ${percent(unknown_share)}`
   })
   return [
-    `${what} moved since the week of ${shortDay(start)} (PSI ${index(psi)})`,
+    moved.length === 0
+      ? `Scores moved${where}${start} (PSI ${index(psi)})`
+      : `Moved${where}: ${listMoved(moved, name, NAMED_MAX)}${score}`,
     ...(faults.length > 0 ? [firstInWords(unknown, NAMED_MAX)] : []),
   ]
 }
 
-function describeMissing(period: Period | null, nameFeature: FeatureName): readonly string[] {
+function describeMissing(
+  period: Period | null,
+  where: string,
+  nameFeature: FeatureName,
+): readonly string[] {
   if (period?.missing.verdict !== 'more_missing') return []
   return period.missing.features.slice(0, NAMED_MAX).map(({ name, share, since }) => {
-    const start = since === null ? '' : ` since the week of ${shortDay(since)}`
+    const start = since === null ? where : ` since ${shortDay(since)}`
     return `${nameFeature(name)} missing for ${percent(share)}${start}`
   })
 }
@@ -97,17 +113,28 @@ function describeOutcomes(known: Deployment['performance']): readonly string[] {
 function beingJudged({ alarm }: Deployment): string {
   const again = 'Being judged again, with the model and cut-off of now'
   if (alarm === null || alarm.verdict === null) return again
-  return `${again}. Alarm: ${VERDICTS[alarm.verdict][1].toLowerCase()} (PSI ${index(alarm.psi)})`
+  return `${again}. ${describeAlarm(alarm)}`
 }
 
-function describeUnknown({ week, month }: Deployment): string {
+function describeAlarm({ verdict, days, psi }: Alarm): string {
+  const word = verdict === null ? 'no verdict' : VERDICTS[verdict][1].toLowerCase()
+  return `Alarm: ${word} over the last ${counted(days, 'day')} (PSI of the score ${index(psi)})`
+}
+
+/** Says why nothing is known of shifts, and what is known of the outcomes all the same. */
+function describeUnknown({ week, month, performance }: Deployment): readonly string[] {
   const n = Math.max(week?.n ?? 0, month?.n ?? 0)
-  return n === 0
-    ? 'No applicants in the newest complete week and month'
-    : `Too few applicants for a verdict: ${counted(n, 'applicant')} in the newest complete period`
+  const few = counted(n, 'applicant')
+  const why =
+    n === 0
+      ? 'No applicants in the newest complete week and month'
+      : week?.baseline_id === null || month?.baseline_id === null
+        ? NO_SAMPLE
+        : `Too few applicants for a verdict: ${few} in the newest complete period`
+  const isRanking = performance?.verdicts.ranking.verdict === 'ranks'
+  return [why, ...(isRanking ? ['The scorecard tells good from bad'] : [])]
 }
 
-function describeStability(period: Period | null): string {
-  if (period === null) return 'Nothing moved'
-  return `Nothing moved (PSI ${index(period.stability.psi)}; chance explains ${index(period.stability.cv_95)})`
+function describeStability({ stability: { psi, cv_95 } }: Period, where: string): string {
+  return `Nothing moved${where} (PSI ${index(psi)}; chance explains ${index(cv_95)})`
 }

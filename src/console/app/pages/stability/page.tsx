@@ -36,6 +36,8 @@ import {
   featureSince,
   isShift,
   unusualShare,
+  upTo,
+  withGaps,
   worstVerdict,
 } from './conclusion.ts'
 
@@ -66,7 +68,7 @@ function Report() {
   const alarm = useAlarm(slug)
   const stability = useStability(slug, period, alarm.data)
   const series = useStabilitySeries(slug, interval, from, alarm.data)
-  const points = series.data?.points ?? []
+  const points = series.data && stability.data ? upTo(series.data.points, stability.data) : []
   return (
     <>
       <div className="filters">
@@ -115,7 +117,7 @@ function startOfDay(ms: number): string {
   return new Date(Math.floor(ms / DAY_MS) * DAY_MS).toISOString()
 }
 
-function Conclusion(props: { stability: Stability; points: Series['points'] }) {
+function Conclusion(props: { stability: Stability; points: readonly Schemas['StabilityPoint'][] }) {
   const { stability, points } = props
   const { featureName } = useAbout()
   const { score, baseline, n } = stability
@@ -146,11 +148,13 @@ function OverTime({ series }: { series: Series }) {
   const { deployment, featureName } = useAbout()
   const { slug } = deployment
   const [search, , bind] = useAddress()
-  const { points, watch, act } = series
+  const { watch, act } = series
+  const points = withGaps(series.points)
   const at = points.map(({ from }) => Date.parse(from))
   const marks = useMarks(slug, at[0] ?? 0, at.at(-1) ?? 0)
   const names = points[0]?.features.map(({ name }) => name) ?? []
-  const feature = names.find((name) => name === search['feature']) ?? mostMoved(points) ?? names[0]
+  const feature =
+    names.find((name) => name === search['feature']) ?? mostMoved(series.points) ?? names[0]
   const levels = [
     { at: watch, name: 'moderate' },
     { at: act, name: 'major' },
