@@ -47,3 +47,12 @@ test('a bad rate is observed only as far as outcomes are known', () => {
     [300, null],
   ])
 })
+
+// Two points at one place cannot be told apart: arrow keys stopped at them, and one was left behind
+// when the chart got its width.
+test('cut-offs with nobody between them are one point of the curve', () => {
+  const result = (cutoff: number, approval_rate: number) => ({ cutoff, approval_rate })
+  const cutoffs = [result(300, 0.9), result(320, 0.5), result(340, 0.5), result(360, 0)]
+  const points = makeCurve({ cutoffs } as never, [])
+  expect(points.map(({ cutoff }) => cutoff)).toEqual([360, 340, 300])
+})

@@ -14,13 +14,17 @@ export interface CurvePoint {
 /** Normal quantile of intervals of 95 percent. */
 const Z = 1.959964
 
-/** Approvals and bad rates along the cut-offs, from the fewest approvals to the most. */
+/**
+ * Approvals and bad rates along the cut-offs, from the fewest approvals to the most. Of cut-offs
+ * that approve the same applicants, one is drawn.
+ */
 export function makeCurve(found: Schemas['Cutoffs'], gains: Gains): readonly CurvePoint[] {
   const known = found.cutoffs.filter(({ approval_rate: rate }) => rate !== null)
   const sorted = known.toSorted((a, b) => (a.approval_rate ?? 0) - (b.approval_rate ?? 0))
   // On a card with a negative pdo, low scores are good.
   const isReversed = (sorted[0]?.cutoff ?? 0) < (sorted.at(-1)?.cutoff ?? 0)
-  return sorted.map(({ cutoff, approval_rate: rate, mean_pd_approved: expected }) => {
+  const drawn = sorted.filter((one, at) => one.approval_rate !== sorted[at + 1]?.approval_rate)
+  return drawn.map(({ cutoff, approval_rate: rate, mean_pd_approved: expected }) => {
     const band = gains.findLast(({ min_score: min, max_score: max }) =>
       isReversed ? max <= cutoff : min >= cutoff,
     )

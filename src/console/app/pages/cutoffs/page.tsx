@@ -98,7 +98,12 @@ function Chosen(props: { found: Schemas['Cutoffs']; performance: Schemas['Perfor
     <>
       <Panel title="Approvals and bads">
         <Choice points={points} chosen={chosen} factor={factor ?? 1} choose={choose} />
-        <Curves points={points} chosen={chosen} present={present} />
+        <Curves
+          points={points}
+          exact={exact.data?.cutoffs ?? []}
+          chosen={chosen}
+          present={present}
+        />
         <Calibration factor={factor} performance={performance} />
       </Panel>
       <Panel
@@ -211,14 +216,22 @@ function ExactCutoff({ chosen, choose }: Pick<ChoiceProps, 'chosen' | 'choose'>)
   )
 }
 
-function Curves(props: { points: readonly CurvePoint[]; chosen: number; present: number | null }) {
-  const { points, chosen, present } = props
+function Curves(props: {
+  points: readonly CurvePoint[]
+  exact: Schemas['Cutoffs']['cutoffs']
+  chosen: number
+  present: number | null
+}) {
+  const { points, exact, chosen, present } = props
   const nearest = (cutoff: number) =>
     points.toSorted((a, b) => Math.abs(a.cutoff - cutoff) - Math.abs(b.cutoff - cutoff))[0]
+  // While the exact share is asked for, the mark follows the points.
+  const share = (sought: number) =>
+    exact.find(({ cutoff }) => cutoff === sought)?.approval_rate ?? nearest(sought)?.approvalRate
   const marks = [
     ...(present === null ? [] : [{ cutoff: present, name: `now ${number(present)}` }]),
     ...(chosen === present ? [] : [{ cutoff: chosen, name: `chosen ${number(chosen)}` }]),
-  ].map(({ cutoff, name }) => ({ at: nearest(cutoff)?.approvalRate ?? 0, name }))
+  ].map(({ cutoff, name }) => ({ at: share(cutoff) ?? 0, name }))
   const hasObserved = points.some(({ observed }) => observed !== null)
   return (
     <Chart
@@ -259,8 +272,8 @@ function Calibration(props: { factor: number | null; performance: Schemas['Perfo
   return (
     <Notice kind={Math.abs(factor - 1) > 0.1 ? 'watch' : 'info'}>
       Of {whole(performance.n)} applicants with an outcome, {number(factor)} times as many were bad
-      as the model expects. Figures below are multiplied by that. Only booked applicants have
-      outcomes: the rejected may differ.
+      as the model expects. Bads of the comparison below are multiplied by that. Only booked
+      applicants have outcomes: the rejected may differ.
     </Notice>
   )
 }
