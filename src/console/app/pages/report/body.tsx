@@ -83,7 +83,7 @@ function Stability({ report, featureName }: ReportProps) {
           ['PSI of the score', index(score.psi), `chance up to ${index(score.cv_95)}`],
           ['Mean score', twoDecimals(score.mean), `sample ${twoDecimals(score.mean_expected)}`],
           ['Applicants', whole(stability.n)],
-          ['Levels', `${number(stability.watch)} and ${number(stability.act)}`],
+          ['Levels', `${index(stability.watch)} and ${index(stability.act)}`],
         ]}
       />
       {weeks.length > 1 && (
@@ -213,8 +213,8 @@ function Definitions({
         <dt>PSI</dt>
         <dd>
           Sum over bins of (share now − share in the sample) × ln(share now / share in the sample).
-          Moderate from {number(stability.watch)}, major from {number(stability.act)}. “Chance up
-          to”: what a sample of this size exceeds in 5 of 100 cases if nothing has moved.
+          Moderate from {index(stability.watch)}, major from {index(stability.act)}. “Chance up to”:
+          what a sample of this size exceeds in 5 of 100 cases if nothing has moved.
         </dd>
         <dt>Gini, AUC, KS</dt>
         <dd>

@@ -1,13 +1,14 @@
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { api, readData } from '../../api/client.ts'
+import { api, read, readData } from '../../api/client.ts'
 import { DEPLOYMENT_CHANGES } from '../../api/deployments.ts'
+import { ApiError } from '../../api/errors.ts'
 import { useUser } from '../../api/state.ts'
 import type { Schemas } from '../../api/types.ts'
 import type { FeatureName } from '../../ui/card.ts'
 import { Form } from '../../ui/dialog.tsx'
 import { When } from '../../ui/facts.tsx'
-import { typed } from '../../ui/fields.tsx'
+import { Act, typed } from '../../ui/fields.tsx'
 import { index, percent, readNumber, sampleSize, whole } from '../../ui/figures.ts'
 import { Light, VerdictLight } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
@@ -16,6 +17,8 @@ import { isChangeRequest, StoredRequest } from '../deployment/change-dialog.tsx'
 import { useAbout } from '../deployment/frame.tsx'
 
 type Alarm = Schemas['Alarm']
+
+const PATH = '/v1/deployments/{slug}/stability/alarm'
 
 /** Shows what the hourly evaluation found, and its levels, which deployers may set. */
 export function AlarmPanel({ alarm }: { alarm: Alarm }) {
@@ -78,19 +81,28 @@ function Levels({ alarm }: { alarm: Alarm }) {
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>(() =>
     Object.fromEntries(FIELDS.map(({ name }) => [name, String(alarm[name])])),
   )
-  const [isOn, setOn] = useState(true)
+  // The alarm that the form began with; the page behind it keeps reloading.
+  const [known, setKnown] = useState(alarm)
   const [said, setSaid] = useState<'saved' | 'waits' | null>(null)
-  const save = async () => {
+  const save = async (isOn: boolean) => {
+    setSaid(null)
+    const params = { path: { slug } }
+    const now = await read(PATH, params)
+    if (describeLevels(now) !== describeLevels(known)) {
+      setKnown(now)
+      const text = `Somebody else has set the alarm in the meantime: ${describeLevels(now)}`
+      throw new ApiError('changed', `${text}. Save again to set what stands here.`)
+    }
     const levels = Object.fromEntries(
       Object.entries(texts).map(([name, text]) => [name, readNumber(text) ?? 0]),
     )
-    const init = { params: { path: { slug } }, body: { ...levels, is_on: isOn } }
-    const answer = await readData(api.PUT('/v1/deployments/{slug}/stability/alarm', init))
+    const answer = await readData(api.PUT(PATH, { params, body: { ...levels, is_on: isOn } }))
+    if (!isChangeRequest(answer)) setKnown(answer)
     setSaid(isChangeRequest(answer) ? 'waits' : 'saved')
   }
   return (
     <Form
-      send={save}
+      send={() => save(true)}
       submit={alarm.is_on ? 'Save the levels' : 'Switch the alarm on'}
       busy="Saving …"
       missing={findFault(texts)}
@@ -107,15 +119,20 @@ function Levels({ alarm }: { alarm: Alarm }) {
           />
         ))}
         {alarm.is_on && (
-          <Button type="submit" variant="default" onClick={() => setOn(false)}>
+          <Act act={() => save(false)} changes={DEPLOYMENT_CHANGES}>
             Switch it off
-          </Button>
+          </Act>
         )}
       </div>
       {said === 'saved' && <Notice kind="good">Saved. The next evaluation uses the levels.</Notice>}
       {said === 'waits' && <StoredRequest />}
     </Form>
   )
+}
+
+function describeLevels({ is_on: isOn, watch, act, n_min: least, days }: Alarm): string {
+  const levels = `moderate from ${index(watch)}, major from ${index(act)}`
+  return `${isOn ? 'on' : 'off'}, ${levels}, over ${days} days, from ${whole(least)} applicants`
 }
 
 /** Returns what is wrong with the levels, in the words of the form; null if nothing is. */
