@@ -8,6 +8,8 @@ import { TestService } from '../../support/start/service.ts'
 import { numberedSpec, Team } from '../../support/start/team.ts'
 
 const [backend = expect.fail('there is a database')] = backends
+/** The width of A4 between its margins. */
+const PAPER_PX = 688
 
 describe.skipIf(chromiumPath() === null)('in a browser', () => {
   let service: TestService
@@ -156,6 +158,12 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
         "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.getAttribute('aria-label'))",
       )
       found.push(...tables.map((table) => `${place}: ${table}`))
+      // What is beyond the edge of A4 is not printed.
+      await visitor.page.emulateMedia({ media: 'print' })
+      await visitor.page.setViewportSize({ width: PAPER_PX, height: 900 })
+      const beyondPx = await visitor.overflowPx()
+      if (beyondPx > 0) found.push(`${place} by ${beyondPx} pixels on paper`)
+      await visitor.page.emulateMedia({ media: 'screen' })
     }
     expect(found).toEqual([])
     await visitor.close()

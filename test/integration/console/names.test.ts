@@ -16,11 +16,13 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   const browser = ConsoleBrowser.forSuite(service)
 
   test('a name of any length and any letters makes no page or table wider', async () => {
-    const { features, ...rest } = numberedSpec(1, { name: NAME })
+    const { features, ...rest } = numberedSpec(100, { name: NAME })
     const named = features.map((feature) => ({ ...feature, name: NAME }))
     const { slug, modelId } = await team.deploy({ ...rest, features: named })
     const { request_id: requestId } = await team.score(slug, { [NAME]: 1 })
-    await statsWith(service, team.key, slug, 1)
+    // Two scores make the chart of the model, whose legend has its name.
+    await team.score(slug, { [NAME]: -1 })
+    await statsWith(service, team.key, slug, 2)
     const visitor = await browser.signIn()
     const { page } = visitor
     await page.setViewportSize({ width: 1024, height: 900 })
@@ -31,6 +33,7 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
       'try',
       `deployments/${slug}`,
       `deployments/${slug}/try`,
+      `deployments/${slug}/activity`,
       `deployments/${slug}/versions`,
       `scores/${requestId}`,
       `models/${modelId}`,
