@@ -55,7 +55,7 @@ export const ERROR_CODES = {
   idempotency_in_progress:
     'The first request with this `Idempotency-Key` is still under way: send the same request again after `Retry-After`.',
   idempotency_answer_lost:
-    'A request with this `Idempotency-Key` made its change, but its answer was lost: read the present state, and use a new key for a further change.',
+    'A request with this `Idempotency-Key` made its change or logged its batch, but its answer was lost: read the present state, and use a new key for a further change.',
   batch_too_large: 'The batch has more than 1,000 records, or more than 10,000 outcomes.',
   payload_too_large: 'The body is larger than this endpoint accepts.',
   unsupported_media_type: 'The `Content-Type` is not JSON; a file of outcomes is NDJSON or CSV.',

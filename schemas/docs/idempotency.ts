@@ -16,7 +16,7 @@ export const IDEMPOTENCY_ERRORS: readonly ErrorCode[] = [
   'idempotency_key_reused',
 ]
 
-/** The same for an operation that changes something besides the score log. */
+/** The same for a change or a batch: its answer can't be made again. */
 export const IDEMPOTENT_CHANGE_ERRORS: readonly ErrorCode[] = [
   ...IDEMPOTENCY_ERRORS,
   'idempotency_answer_lost',

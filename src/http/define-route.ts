@@ -6,6 +6,7 @@ import type {
 } from 'fastify'
 import type { Operation } from '../../schemas/docs.ts'
 import type { Access } from './access/caller.ts'
+import type { ClaimingScore } from './idempotency/score-claims/keyed-scores.ts'
 import type { KeyedScore } from './idempotency/score-claims/score-claims.ts'
 
 const SCHEMA_PARTS = ['params', 'querystring', 'body', 'response'] as const
@@ -55,6 +56,8 @@ declare module 'fastify' {
     takesIdempotencyKey?: boolean
     /** On a route for single scores: what idempotency needs of a request whose body was read. */
     keyedScore?: (request: FastifyRequest) => KeyedScore
+    /** The same on a route for batches, before its body is read. */
+    keyedBatch?: (request: FastifyRequest) => ClaimingScore
     /**
      * Takes the bytes of a body, and gives what the route's schema and handler see in place of it.
      * Null, at once or later: the body is parsed.

@@ -68,6 +68,10 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
 ) => {
   const { scoring, remadeAnswers } = options
   const bodyLimit = readBodyLimit(app, SINGLE_BODY_BYTES_MAX)
+  const keyedBatch = ({ id: requestId }: FastifyRequest) => ({
+    requestId,
+    isLogged: (firstId: string) => remadeAnswers.isLogged(firstId),
+  })
 
   app.post(
     SCORE_ROUTE,
@@ -106,6 +110,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         access: SCORING_KEY,
         load: 'batch',
         takesIdempotencyKey: true,
+        keyedBatch,
         insteadOfParsing: (request, body) => {
           const { slug } = request.params as { readonly slug: string }
           return scoredByThread(options, request, { body, slug, form: 'deployment' })
@@ -152,6 +157,7 @@ export const scoringRoutes: FastifyPluginAsyncTypebox<ScoringRouteOptions> = asy
         access: SCORING_KEY,
         load: 'batch',
         takesIdempotencyKey: true,
+        keyedBatch,
         insteadOfParsing: (request, body) => {
           const slug = likelyScorecardId(body)
           if (slug === null) return null

@@ -7040,7 +7040,7 @@ export interface components {
         /**
          * @description `idempotency_in_progress`: The first request with this `Idempotency-Key` is still under way: send the same request again after `Retry-After`.
          *
-         *     `idempotency_answer_lost`: A request with this `Idempotency-Key` made its change, but its answer was lost: read the present state, and use a new key for a further change.
+         *     `idempotency_answer_lost`: A request with this `Idempotency-Key` made its change or logged its batch, but its answer was lost: read the present state, and use a new key for a further change.
          */
         IdempotencyInProgressOrIdempotencyAnswerLost: {
             headers: {
@@ -7368,7 +7368,7 @@ export interface components {
          *
          *     `idempotency_in_progress`: The first request with this `Idempotency-Key` is still under way: send the same request again after `Retry-After`.
          *
-         *     `idempotency_answer_lost`: A request with this `Idempotency-Key` made its change, but its answer was lost: read the present state, and use a new key for a further change.
+         *     `idempotency_answer_lost`: A request with this `Idempotency-Key` made its change or logged its batch, but its answer was lost: read the present state, and use a new key for a further change.
          */
         LimitReachedOrFeaturesAddedOrIdempotencyInProgressOrIdempotencyAnswerLost: {
             headers: {
@@ -7388,7 +7388,7 @@ export interface components {
          *
          *     `idempotency_in_progress`: The first request with this `Idempotency-Key` is still under way: send the same request again after `Retry-After`.
          *
-         *     `idempotency_answer_lost`: A request with this `Idempotency-Key` made its change, but its answer was lost: read the present state, and use a new key for a further change.
+         *     `idempotency_answer_lost`: A request with this `Idempotency-Key` made its change or logged its batch, but its answer was lost: read the present state, and use a new key for a further change.
          */
         LimitReachedOrIdempotencyInProgressOrIdempotencyAnswerLost: {
             headers: {
@@ -7410,7 +7410,7 @@ export interface components {
          *
          *     `idempotency_in_progress`: The first request with this `Idempotency-Key` is still under way: send the same request again after `Retry-After`.
          *
-         *     `idempotency_answer_lost`: A request with this `Idempotency-Key` made its change, but its answer was lost: read the present state, and use a new key for a further change.
+         *     `idempotency_answer_lost`: A request with this `Idempotency-Key` made its change or logged its batch, but its answer was lost: read the present state, and use a new key for a further change.
          */
         MemberExistsOrPasswordsOffOrIdempotencyInProgressOrIdempotencyAnswerLost: {
             headers: {
@@ -11816,7 +11816,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["InvalidApiKey"];
             404: components["responses"]["DeploymentNotFound"];
-            409: components["responses"]["IdempotencyInProgress"];
+            409: components["responses"]["IdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLargeOrBatchTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["StrictModeViolationOrReasonsNotConfiguredOrIdempotencyKeyReused"];
@@ -11955,7 +11955,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["InvalidApiKey"];
             404: components["responses"]["DeploymentNotFound"];
-            409: components["responses"]["IdempotencyInProgress"];
+            409: components["responses"]["IdempotencyInProgressOrIdempotencyAnswerLost"];
             413: components["responses"]["PayloadTooLargeOrBatchTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["StrictModeViolationOrReasonsNotConfiguredOrIdempotencyKeyReused"];

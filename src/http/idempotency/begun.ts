@@ -80,10 +80,22 @@ export class KeyCounts {
   }
 
   lostError(): AppError {
-    this.lost++
     const message =
       'a request with this Idempotency-Key made its change, but its answer was lost: ' +
       'read the present state, and use a new key for a further change'
+    return this.lostWith(message)
+  }
+
+  /** A batch was logged, and its answer is not made again. */
+  lostBatchError(requestId: string): AppError {
+    const message =
+      'a batch with this Idempotency-Key was scored and logged, but its answer was lost: ' +
+      `read its scores with GET /v1/scores/${requestId}`
+    return this.lostWith(message)
+  }
+
+  private lostWith(message: string): AppError {
+    this.lost++
     return new AppError('idempotency_answer_lost', message)
   }
 }

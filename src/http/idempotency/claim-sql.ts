@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { listRows } from '../../platform/db/lists.ts'
+import { listRows, nameList } from '../../platform/db/lists.ts'
 
 interface AskedClaim {
   readonly keyHash: Uint8Array
@@ -12,7 +12,7 @@ export const CLAIM_PREFIX = 'p-'
 /** Begins the claim of a score, which has the id of its request until its answer is kept. */
 export const SCORE_CLAIM = `${CLAIM_PREFIX}req_`
 
-/** The request for a score that had the key until its claim ended: its process has died. */
+/** The claim of a score that has ended without its answer: the log may have it. */
 export interface FormerClaim {
   readonly claimId: string
   readonly bodyHash: Uint8Array
@@ -20,15 +20,22 @@ export interface FormerClaim {
 
 /** In place of what is held. */
 export const NO_BODY = sql.raw(
-  'null::bytea as body_hash, null::bytea as answer, false as is_answered, true as is_claimed',
+  'null::bytea as body_hash, null::bytea as answer, false as is_answered, true as is_claimed, ' +
+    'null::text as former_id',
 )
-export const NO_FORMER = sql.raw('null::text as former_id, null::bytea as former_body')
 
 /** A key that nobody has, or has any more; see the states in `IdempotencyService`. */
 export function isFree(row: '' | 'stored.'): SQL {
   const of = (column: string) => sql.raw(`${row}${column}`)
   return sql`${of('expires_at')} <= now() or (${of('answer')} is null
     and ${of('changed_at')} is null and ${of('claimed_until')} <= now())`
+}
+
+/** A free key that may be taken only in place of a claim that was looked up, see `FormerClaim`. */
+export function isFormer(insteadOf: readonly string[]): SQL {
+  return sql`(answer is null and changed_at is null and claimed_until <= now()
+    and expires_at > now() and claim_id like ${`${SCORE_CLAIM}%`}
+    and claim_id <> all(${nameList(insteadOf)}))`
 }
 
 /** The rows of these hashes, locked in their order. */

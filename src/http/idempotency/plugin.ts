@@ -117,10 +117,12 @@ export const idempotencyPlugin = fastifyPlugin<IdempotencyPluginOptions>(
       const caller = provenCaller(request)
       const { method = '', url = '' } = request.raw
       const { bodyDigest } = keyed
-      const score = request.routeOptions.config.keyedScore?.(request)
+      const { keyedScore, keyedBatch } = request.routeOptions.config
+      const score = keyedScore?.(request)
+      const batch = keyedBatch?.(request)
       const begun =
         request.answered === null
-          ? await idempotency.begin({ caller, method, url, key, bodyDigest, score })
+          ? await idempotency.begin({ caller, method, url, key, bodyDigest, score, batch })
           : ({ kind: 'answered', answer: request.answered } as const)
       if (begun.kind === 'answered') {
         keyed.state = 'settled'

@@ -6,7 +6,7 @@ import { type AskedHash, type AskedHashes, makeHashes } from './asked-hashes.ts'
 import { type Begun, type ClaimEnd, type Claimed, KeyCounts } from './begun.ts'
 import { CLAIM_PREFIX, type FormerClaim } from './claim-sql.ts'
 import type { EarlyClaim } from './score-claims/early-claim.ts'
-import { type AskedScore, type ClaimingScore, KeyedScores } from './score-claims/keyed-scores.ts'
+import { type ClaimingScore, KeyedScores } from './score-claims/keyed-scores.ts'
 import type { KeyedScore, ScoreClaims } from './score-claims/score-claims.ts'
 import { AnswerSealer, type KeptAnswer, type KeyScope } from './sealer.ts'
 import type { HashClaim, HeldKey, IdempotencyStore } from './store.ts'
@@ -23,8 +23,16 @@ export interface KeyedRequest {
   readonly bodyDigest: Uint8Array
   /** Absent for a request whose answer the log does not have. */
   readonly score?: KeyedScore | undefined
+  /** Of a batch, which the log has without its answer. */
+  readonly batch?: ClaimingScore | undefined
   /** The claim that was begun with `beginEarly`. */
   readonly early?: EarlyClaim | null
+}
+
+/** A request that the log has once it was executed. */
+interface LoggedRequest extends ClaimingScore {
+  /** Absent for a batch: its answer can't be made again. */
+  readonly remake?: KeyedScore['remake']
 }
 
 /** Tells whether a text may be an `Idempotency-Key`: 1 to 255 printable ASCII characters. */
@@ -66,6 +74,8 @@ const STORE_PAUSE_MS = 5_000
  */
 export const ANSWER_BYTES_MAX = 4 * 1024 * 1024
 const CLAIM_ID_CHARS = 20
+/** Former claims of one key that a request looks up. */
+const ATTEMPTS_MAX = 3
 
 /**
  * Executes a request with an `Idempotency-Key` once, and answers its repetitions with the first
@@ -130,9 +140,9 @@ export class IdempotencyService {
    * @throws AppError `idempotency_key_reused` if the key came with another body,
    *   `idempotency_in_progress` while the first request is under way, `idempotency_answer_lost`
    */
-  begin({ bodyDigest, score, early, ...scope }: KeyedRequest): Promise<Begun> {
+  begin({ bodyDigest, score, batch, early, ...scope }: KeyedRequest): Promise<Begun> {
     const hashes = early?.hashes ?? this.makeHashes(scope, bodyDigest)
-    if (score === undefined) return this.claim(hashes)
+    if (score === undefined) return this.claim(hashes, batch)
     return this.scores.begin(hashes, { ...score, caller: scope.caller }, early ?? null)
   }
 
@@ -197,61 +207,66 @@ export class IdempotencyService {
   }
 
   /** Claims a key in the database. */
-  private async claim({ own, other, all }: AskedHashes, score?: AskedScore): Promise<Begun> {
+  private async claim({ own, other, all }: AskedHashes, logged?: LoggedRequest): Promise<Begun> {
     if (this.storeRests) return this.counts.notKept()
-    const claimId = CLAIM_PREFIX + (score?.requestId ?? randomBase62(CLAIM_ID_CHARS))
+    const claimId = CLAIM_PREFIX + (logged?.requestId ?? randomBase62(CLAIM_ID_CHARS))
     const taken: HashClaim[] = []
-    let isOfFormer = false
-    let former: FormerClaim | undefined
-    for (const asked of all) {
-      const { keyHash, bodyHash } = asked
-      const found = await this.attempt(() =>
-        this.options.store.claim({ keyHash, claimId, bodyHash }),
-      )
-      if (found === null || found.held !== null) await this.releaseAll(taken)
-      if (found === null) return this.counts.notKept()
-      if (found.held !== null) {
-        return this.counts.answeredWith(this.readAnswer(asked, found.held))
+    try {
+      for (const asked of all) {
+        const begun = await this.claimHash(asked, claimId, logged)
+        if (begun !== null) return begun
+        taken.push({ keyHash: asked.keyHash, claimId })
       }
-      taken.push({ keyHash, claimId })
-      if (found.former === undefined) continue
-      former = found.former
-      isOfFormer = Buffer.compare(former.bodyHash, bodyHash) === 0
+    } finally {
+      if (taken.length < all.length) await this.releaseAll(taken)
     }
     this.open.set(claimId, { claims: taken, beganAtMs: this.options.clock.monotonicMs() })
-    const otherKeyHash = other?.keyHash ?? null
-    const claim = { keyHash: own.keyHash, otherKeyHash, claimId }
-    const firstId = former?.claimId.slice(CLAIM_PREFIX.length)
-    if (score !== undefined && firstId !== undefined) {
-      const begun = await this.findFormer(claim, score, { firstId, isOfFormer })
-      if (begun !== null) return begun
-    }
     this.counts.claimed++
+    const claim = { keyHash: own.keyHash, otherKeyHash: other?.keyHash ?? null, claimId }
     return { kind: 'claimed', claim }
+  }
+
+  /** @returns null once one hash of a key is claimed */
+  private async claimHash(
+    asked: AskedHash,
+    claimId: string,
+    logged: LoggedRequest | undefined,
+  ): Promise<Begun | null> {
+    const { keyHash, bodyHash } = asked
+    let insteadOf: string | undefined
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const claim = { keyHash, claimId, bodyHash, insteadOf }
+      const found = await this.attempt(() => this.options.store.claim(claim))
+      if (found === null) return this.counts.notKept()
+      const { held, former } = found
+      if (held !== null) return this.counts.answeredWith(this.readAnswer(asked, held))
+      if (former === undefined) return null
+      const begun = logged === undefined ? null : await this.findFormer(asked, logged, former)
+      if (begun !== null) return begun
+      insteadOf = former.claimId
+    }
+    throw this.counts.underWayError()
   }
 
   /**
    * Looks whether the request that had the key before has logged its score before its process died.
+   * Its claim stays: whoever asks next finds the same.
    *
    * @returns null if the log does not have it
    */
   private async findFormer(
-    claim: IdempotencyClaim,
-    { requestId, caller, isLogged, remake }: AskedScore,
-    { firstId, isOfFormer }: { readonly firstId: string; readonly isOfFormer: boolean },
+    { bodyHash }: AskedHash,
+    { requestId, isLogged, remake }: LoggedRequest,
+    former: FormerClaim,
   ): Promise<Begun | null> {
     const { counts } = this
-    try {
-      if (firstId === requestId || !(await isLogged(firstId))) return null
-      if (!isOfFormer) throw counts.reusedError()
-      const answer = await remake(firstId)
-      if (answer === null) throw counts.unreadError()
-      await this.keep(claim, caller.teamId, answer)
-      return counts.answeredWith(answer)
-    } catch (error) {
-      await this.release(claim)
-      throw error
-    }
+    const firstId = former.claimId.slice(CLAIM_PREFIX.length)
+    if (firstId === requestId || !(await isLogged(firstId))) return null
+    if (Buffer.compare(former.bodyHash, bodyHash) !== 0) throw counts.reusedError()
+    if (remake === undefined) throw counts.lostBatchError(firstId)
+    const answer = await remake(firstId)
+    if (answer === null) throw counts.unreadError()
+    return counts.answeredWith(answer)
   }
 
   private async keep(

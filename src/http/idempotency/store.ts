@@ -7,12 +7,11 @@ import type { IdempotencyClaim } from '../access/caller.ts'
 import {
   CLAIM_PREFIX,
   type FormerClaim,
+  isFormer,
   isFree,
   listClaims,
   lockInOrder,
   NO_BODY,
-  NO_FORMER,
-  SCORE_CLAIM,
 } from './claim-sql.ts'
 
 /** A claim of one hash of a key. */
@@ -20,6 +19,8 @@ export type HashClaim = Omit<IdempotencyClaim, 'otherKeyHash'>
 
 export interface NewClaim extends HashClaim {
   readonly bodyHash: Uint8Array
+  /** Id of the former claim that may be taken over: the log does not have its score. */
+  readonly insteadOf?: string | undefined
 }
 
 /** The stored state of a key that is not free. */
@@ -56,13 +57,12 @@ interface ClaimRow {
   readonly is_answered: boolean
   readonly is_claimed: boolean
   readonly former_id: string | null
-  readonly former_body: Uint8Array | null
 }
 
 /** The key of a claim. */
 interface FoundKey {
+  /** Null: the key was free, and is claimed now unless it has a former claim. */
   readonly held: HeldKey | null
-  /** Absent unless the key was taken over. */
   readonly former?: FormerClaim
   /** True if its answer has to be read by itself. */
   readonly isLong: boolean
@@ -175,7 +175,7 @@ export class IdempotencyStore extends DatabaseStore {
    * for long. Where two statements claim a key at the same moment, the second one finds it taken,
    * and reads it next. A key that is neither free nor held at the last attempt counts as under way.
    *
-   * @returns the keys that are held, or were taken over
+   * @returns the keys that are held, or have a former claim
    */
   private async claimEach(
     claims: ReadonlyMap<string, NewClaim>,
@@ -187,11 +187,12 @@ export class IdempotencyStore extends DatabaseStore {
         const key = nameHash(row.key_hash)
         if (!open.delete(key)) throw new ForeignRowError('the row of another one')
         const { body_hash: bodyHash, answer, is_claimed: isClaimed, is_answered: isAnswered } = row
-        const { former_id: claimId, former_body: formerBody } = row
-        if (claimId !== null && formerBody !== null) {
-          found.set(key, { held: null, former: { claimId, bodyHash: formerBody }, isLong: false })
-        }
         if (bodyHash === null) continue
+        if (row.former_id !== null) {
+          const former = { claimId: row.former_id, bodyHash }
+          found.set(key, { held: null, former, isLong: false })
+          continue
+        }
         const isLong = isAnswered && answer === null
         found.set(key, { held: { bodyHash, answer, isClaimed }, isLong })
       }
@@ -218,19 +219,22 @@ export class IdempotencyStore extends DatabaseStore {
         where not exists (select from idempotency_keys as present
           where present.key_hash = asked.key_hash)
           and (select set_config('synchronous_commit', 'off', true)) = 'off'
-        order by key_hash on conflict do nothing returning key_hash, ${NO_BODY}, ${NO_FORMER}`,
+        order by key_hash on conflict do nothing returning key_hash, ${NO_BODY}`,
     )
   }
 
-  /** @returns the rows of keys that are held, and of those that are claimed now without a body */
+  /**
+   * @returns the rows of keys that are held or have a former claim, and of those that are claimed
+   *   now without a body
+   */
   private claimPresent(claims: readonly NewClaim[]): Promise<ClaimRow[]> {
     const isAsked = sql`key_hash = any(${bytesList(claims.map(({ keyHash }) => keyHash))})`
+    const hasFormer = isFormer(claims.flatMap(({ insteadOf }) => insteadOf ?? []))
     return queryRows<ClaimRow>(
       this.db,
       sql`with free as (
-          select key_hash, case when expires_at > now() and claim_id like ${`${SCORE_CLAIM}%`}
-              then claim_id end as former_id, body_hash as former_body
-          from idempotency_keys where ${isAsked} and (${isFree('')})
+          select key_hash from idempotency_keys
+          where ${isAsked} and (${isFree('')}) and not ${hasFormer}
           order by key_hash for update skip locked
         ), own as (
           update idempotency_keys as stored set body_hash = asked.body_hash,
@@ -238,14 +242,14 @@ export class IdempotencyStore extends DatabaseStore {
             changed_at = null, answer = null
           from free join ${listClaims(claims)} using (key_hash)
           where stored.key_hash = free.key_hash and (${isFree('stored.')})
-          returning stored.key_hash, former_id, former_body
+          returning stored.key_hash
         )
-        select key_hash, ${NO_BODY}, former_id, former_body from own
+        select key_hash, ${NO_BODY} from own
         union all
         select key_hash, body_hash,
           case when octet_length(answer) <= ${sql.raw(`${JOINT_ANSWER_BYTES_MAX}`)} then answer end,
-          answer is not null, claimed_until > now(), ${NO_FORMER}
-        from idempotency_keys where ${isAsked} and not (${isFree('')})`,
+          answer is not null, claimed_until > now(), case when ${hasFormer} then claim_id end
+        from idempotency_keys where ${isAsked} and (not (${isFree('')}) or ${hasFormer})`,
     )
   }
 

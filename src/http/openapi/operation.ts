@@ -1,4 +1,4 @@
-import type { FastifySchema, RouteOptions } from 'fastify'
+import type { FastifyContextConfig, FastifySchema, RouteOptions } from 'fastify'
 import {
   IDEMPOTENCY_ERRORS,
   IDEMPOTENCY_HEADERS,
@@ -87,7 +87,7 @@ export function findOperation({ config = {}, schema = {}, url }: RouteOptions): 
         id,
         errors.map(([status]) => status),
         access,
-        [...(doc.errors ?? []), ...(isIdempotent ? idempotencyErrors(access) : [])],
+        [...(doc.errors ?? []), ...(isIdempotent ? idempotencyErrors(config) : [])],
       ),
     },
   }
@@ -98,9 +98,9 @@ function findDoc(operation: string | undefined): OperationDoc | null {
   return DOCS[operation as keyof typeof DOCS]
 }
 
-/** Returns the errors of a key: only API keys may call scores, and they change nothing else. */
-function idempotencyErrors({ by }: Access): readonly ErrorCode[] {
-  return by === 'key' ? IDEMPOTENCY_ERRORS : IDEMPOTENT_CHANGE_ERRORS
+/** Returns the errors of a key: the log has what the answer to a single score is made of. */
+function idempotencyErrors({ keyedScore }: FastifyContextConfig): readonly ErrorCode[] {
+  return keyedScore === undefined ? IDEMPOTENT_CHANGE_ERRORS : IDEMPOTENCY_ERRORS
 }
 
 function callerText(access: Access): string {

@@ -10,6 +10,7 @@ import { type Database, queryRows } from '../../../../src/platform/db/client.ts'
 import { card, plainFeature } from '../../../support/cards/cards.ts'
 import { findOutcome } from '../../../support/expect/answers.ts'
 import {
+  expectAgain,
   formatDatabase,
   keyed,
   newKey,
@@ -45,6 +46,12 @@ describe.each(backends)('on $name', (backend) => {
 
   const score = (key: string, body: object = { income: 1 }) =>
     keyed(service, key, { url: `/v1/score/${slug}`, token: team.key, body })
+  const batch = (key: string, income = 1) =>
+    keyed(service, key, {
+      url: `/v1/score/${slug}/batch`,
+      token: team.key,
+      body: { records: [{ income }] },
+    })
   const create = (key: string, name = 'loan desk') =>
     keyed(service, key, { url: '/v1/keys', token: team.owner, body: { name } })
   const fail = async () => {
@@ -148,13 +155,17 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   /** As a process leaves a key that dies at this moment. */
-  async function dieWhile(step: 'claim' | 'keep', call: () => Promise<unknown>): Promise<void> {
+  async function dieWhile<Answer>(
+    step: 'claim' | 'keep',
+    call: () => Promise<Answer>,
+  ): Promise<Answer> {
     const noRelease = spyOnStore('release').mockImplementation(async () => {})
     const store = spyOnStore('keep').mockImplementation(async () => false)
-    await call()
+    const answer = await call()
     noRelease.mockRestore()
     store.mockRestore()
     if (step === 'claim') await db.execute(sql`update idempotency_keys set changed_at = null`)
+    return answer
   }
 
   // A dead process can't say that it has died.
@@ -167,6 +178,42 @@ describe.each(backends)('on $name', (backend) => {
     const answer = await score(key)
     expect(answer.statusCode).toBe(200)
     expect((await score(key)).json().request_id).toBe(answer.json().request_id)
+  })
+
+  // The log has it: another body must not free the key, or the score is made a second time.
+  test('the score of a process that died after it was logged is the only one of its key', async () => {
+    const key = newKey()
+    const first = await dieWhile('keep', () => score(key))
+    await age('31 seconds')
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const other = await score(key, { income: -1 })
+      expect(findOutcome(other)).toBe('422 idempotency_key_reused')
+      expectAgain(first, await score(key))
+    }
+  })
+
+  test('a batch of a process that died after it was logged is never scored again', async () => {
+    const key = newKey()
+    const first = await dieWhile('keep', () => batch(key))
+    await age('31 seconds')
+    for (let attempt = 0; attempt < 2; attempt++) {
+      expect(findOutcome(await batch(key, -1))).toBe('422 idempotency_key_reused')
+      const again = await batch(key)
+      expect(findOutcome(again)).toBe('409 idempotency_answer_lost')
+      expect(again.json().message).toContain(`GET /v1/scores/${first.headers['x-request-id']}`)
+    }
+  })
+
+  test('a batch of a process that died before it was logged is scored', async () => {
+    const key = newKey()
+    await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: false })
+    await dieWhile('keep', () => batch(key))
+    await team.done('PATCH', `/v1/deployments/${slug}`, { is_active: true })
+    expect(findOutcome(await batch(key))).toBe('409 idempotency_in_progress')
+    await age('31 seconds')
+    const answer = await batch(key)
+    expect(answer.statusCode).toBe(200)
+    expectAgain(answer, await batch(key))
   })
 
   test('a change that a process has made before it died is not made again', async () => {
