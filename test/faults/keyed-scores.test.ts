@@ -61,6 +61,12 @@ describe.skipIf(!canRunReplicas)('two processes over one PostgreSQL and one Redi
       const sent = QUERIES.map((query) => replicas.score(first, 'application', 1, query))
       const late = await Promise.all(sent)
       for (const { body } of late) expect(body).toContain('the score was logged')
+      // Longer than a claim lasts: only the first replica knows of its scores.
+      await setTimeout(CLAIM_END_MS)
+      const early = await Promise.all(
+        QUERIES.map((query) => replicas.score(second, 'application', 1, query)),
+      )
+      for (const { status, body } of early) expect([409, 503], body).toContain(status)
       await goOn()
       for (const query of QUERIES) {
         const answer = await replicas.scoreSoon(second, 'application', 1, query)

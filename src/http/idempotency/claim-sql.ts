@@ -9,7 +9,7 @@ interface AskedClaim {
 
 /** Begins the claims of processes that take part in the agreement, as opposed to earlier versions. */
 export const CLAIM_PREFIX = 'p-'
-/** Begins the claim of a score, which has the id of its request until its answer is kept. */
+/** Begins the claim of a score or batch, which has the id of its request until its answer is kept. */
 export const SCORE_CLAIM = `${CLAIM_PREFIX}req_`
 
 /** The claim of a score that has ended without its answer: the log may have it. */

@@ -69,6 +69,7 @@ export async function openIdempotency(
     scoreClaims: scores.claims,
     room,
     clock,
+    waiting: options.waiting,
     secret,
     formerSecret,
     onFailure: logFailure('an answer could not be kept for its Idempotency-Key'),

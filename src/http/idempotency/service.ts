@@ -7,6 +7,7 @@ import { type Begun, type ClaimEnd, type Claimed, KeyCounts } from './begun.ts'
 import { CLAIM_PREFIX, type FormerClaim } from './claim-sql.ts'
 import type { EarlyClaim } from './score-claims/early-claim.ts'
 import { type ClaimingScore, KeyedScores } from './score-claims/keyed-scores.ts'
+import type { WaitingScores } from './score-claims/process-claims.ts'
 import type { KeyedScore, ScoreClaims } from './score-claims/score-claims.ts'
 import { AnswerSealer, type KeptAnswer, type KeyScope } from './sealer.ts'
 import type { HashClaim, HeldKey, IdempotencyStore } from './store.ts'
@@ -44,6 +45,8 @@ interface IdempotencyOptions {
   readonly scoreClaims: ScoreClaims
   readonly store: Pick<IdempotencyStore, 'claim' | 'keep' | 'release' | 'renew'>
   readonly clock: Clock
+  /** Scores of this process that the database does not have yet. */
+  readonly waiting: Pick<WaitingScores, 'mark' | 'isDrainedTo'>
   /** Divides the room for answers between teams. */
   readonly room: Pick<TeamRoom, 'hasRoom' | 'note' | 'hasRoomForScore' | 'noteScore'>
   /** Key of the service, from which others are derived. */
@@ -201,7 +204,7 @@ export class IdempotencyService {
       else this.scores.keep(claim, teamId, onEnded)
     } else if (isFailed) void this.release(claim).then(onNotKept)
     else if (end === 'logged') {
-      this.open.delete(claim.claimId)
+      this.leave(claim)
       onNotKept()
     } else this.keep(claim, teamId, end()).then(onEnded, onNotKept)
   }
@@ -220,7 +223,8 @@ export class IdempotencyService {
     } finally {
       if (taken.length < all.length) await this.releaseAll(taken)
     }
-    this.open.set(claimId, { claims: taken, beganAtMs: this.options.clock.monotonicMs() })
+    const beganAtMs = this.options.clock.monotonicMs()
+    this.open.set(claimId, { claims: taken, beganAtMs, left: null })
     this.counts.claimed++
     const claim = { keyHash: own.keyHash, otherKeyHash: other?.keyHash ?? null, claimId }
     return { kind: 'claimed', claim }
@@ -306,6 +310,15 @@ export class IdempotencyService {
     await this.releaseAll(hashes.map((hash) => ({ keyHash: hash, claimId })))
   }
 
+  /**
+   * Leaves a claim whose score is logged to its end, once the database has the score: until then
+   * other processes can't find it.
+   */
+  private leave({ claimId }: IdempotencyClaim): void {
+    const claim = this.open.get(claimId)
+    if (claim !== undefined) claim.left = { mark: this.options.waiting.mark() }
+  }
+
   private async releaseAll(claims: readonly HashClaim[]): Promise<void> {
     for (const claim of claims) {
       if (this.storeRests) return
@@ -345,14 +358,16 @@ export class IdempotencyService {
 
   /** Most requests end long before their claims: only slow ones, such as imports, meet this. */
   private async renew(): Promise<void> {
-    const nowMs = this.options.clock.monotonicMs()
+    const { clock, waiting, store } = this.options
+    const nowMs = clock.monotonicMs()
     const due: HashClaim[] = []
-    for (const [claimId, { claims, beganAtMs }] of this.open) {
+    for (const [claimId, { claims, beganAtMs, left }] of this.open) {
       const ageMs = nowMs - beganAtMs
-      if (ageMs > OPEN_MS_MAX) this.open.delete(claimId)
+      const isOver = left !== null && waiting.isDrainedTo(left.mark)
+      if (isOver || ageMs > OPEN_MS_MAX) this.open.delete(claimId)
       else if (ageMs > RENEW_AGE_MS) due.push(...claims)
     }
-    if (due.length > 0) await this.options.store.renew(due)
+    if (due.length > 0) await store.renew(due)
   }
 }
 
@@ -360,4 +375,6 @@ export class IdempotencyService {
 interface OpenClaim {
   readonly claims: readonly HashClaim[]
   readonly beganAtMs: number
+  /** What waited for the database when the claim was left; null while its request is executed. */
+  left: { readonly mark: unknown } | null
 }

@@ -132,6 +132,7 @@ export class World {
       scoreClaims: claims,
       store: guarded(database.idempotencyStore(toDatabase)),
       clock,
+      waiting: { mark: () => null, isDrainedTo: () => true },
       room: {
         hasRoom: () => true,
         note: () => undefined,

@@ -51,6 +51,8 @@ const SECRETS = [
   { name: 'both, and the new one', processes: [process(NEW, OLD), process(NEW)] },
 ] as const
 
+const NONE_WAIT = { mark: () => null, isDrainedTo: () => true }
+
 type Outcome = 'executed' | 'replayed' | 'refused' | 'died' | string
 
 const attempt: fc.Arbitrary<Attempt> = fc.record({
@@ -164,6 +166,7 @@ describe.each(backends)('on $name', (backend) => {
         scoreClaims: NO_SCORES,
         room: ROOM,
         clock: systemClock,
+        waiting: NONE_WAIT,
         secret,
         formerSecret,
         onFailure: () => {},
