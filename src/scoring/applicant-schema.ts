@@ -3,8 +3,6 @@ import {
   type FeatureRule,
   listRules,
   ModelScore,
-  nextDown,
-  nextUp,
   scoreApplicant,
   textIn,
 } from '../engine/index.ts'
@@ -24,7 +22,14 @@ interface Known {
   readonly name: string
   /** The way each model that has the feature treats it, the champion first. */
   readonly rules: FeatureRule[]
+  readonly bounds: Set<number>
   label: string | null
+}
+
+/** A feature as a specification writes it. */
+interface Written {
+  readonly label: string | null
+  readonly bounds: readonly number[]
 }
 
 /**
@@ -35,17 +40,17 @@ export async function applicantSchema(
   deployment: ServingDeployment,
   readSpec: ReadSpec,
 ): Promise<object> {
-  const labels: ReadonlyMap<string, string>[] = []
+  const written: ReadonlyMap<string, Written>[] = []
   for (const { modelId } of listModels(deployment)) {
-    labels.push(labelsIn((await readSpec(modelId))?.spec))
+    written.push(await runInTurns(writtenSteps((await readSpec(modelId))?.spec)))
   }
-  return runInTurns(schemaSteps(deployment, labels))
+  return runInTurns(schemaSteps(deployment, written))
 }
 
-/** @param labels those of each model, the champion first */
+/** @param written features of each model, the champion first */
 function* schemaSteps(
   deployment: ServingDeployment,
-  labels: readonly ReadonlyMap<string, string>[],
+  written: readonly ReadonlyMap<string, Written>[],
 ): Steps<object> {
   const { state, champion } = deployment
   const models = listModels(deployment)
@@ -53,12 +58,14 @@ function* schemaSteps(
   for (const [position, { modelScore }] of models.entries()) {
     for (const rule of listRules(modelScore.model)) {
       const { name } = rule
-      const known = features.get(name) ?? { name, rules: [], label: null }
+      const known = features.get(name) ?? { name, rules: [], bounds: new Set(), label: null }
+      const { label = null, bounds = [] } = written[position]?.get(name) ?? {}
       known.rules.push(rule)
-      known.label ??= labels[position]?.get(name) ?? null
+      for (const bound of bounds) known.bounds.add(bound)
+      known.label ??= label
       features.set(name, known)
+      yield
     }
-    yield
   }
   const answering = state.shadowMode ? [champion] : models
   const required = new Set(answering.flatMap(({ modelScore }) => modelScore.model.featureNames))
@@ -91,29 +98,17 @@ function* schemaSteps(
 }
 
 /** @param isAsked whether a missing value is refused */
-function makeProperty({ rules, label }: Known, isAsked: boolean): object {
+function makeProperty({ rules, bounds, label }: Known, isAsked: boolean): object {
   // Strict mode refuses a text where any model takes the feature for a number.
   const isNumeric = rules.some((rule) => rule.isNumeric)
   const types = isNumeric ? ['number'] : ['string', 'number']
   return {
     type: isAsked ? types : [...types, 'null'],
     ...(label !== null && { description: label }),
-    examples: isNumeric ? bounds(rules) : categories(rules),
+    examples: isNumeric
+      ? [...bounds].sort((one, other) => one - other).slice(0, EXAMPLES_MAX)
+      : categories(rules),
   }
-}
-
-/** Finite bounds of the bins, ascending. */
-function bounds(rules: readonly FeatureRule[]): number[] {
-  const ends = rules.flatMap(({ intervals }) => intervals.flatMap(({ low, high }) => [low, high]))
-  const named = new Set(ends.filter(Number.isFinite).map(nameBound))
-  return [...named].sort((one, other) => one - other).slice(0, EXAMPLES_MAX)
-}
-
-/** The bound as the specification names it: an open one is kept as the neighbouring double. */
-function nameBound(end: number): number {
-  const near = [end, nextDown(end), nextUp(end)].filter(Number.isFinite)
-  const length = Math.min(...near.map((one) => String(one).length))
-  return near.find((one) => String(one).length === length) ?? end
 }
 
 function categories(rules: readonly FeatureRule[]): string[] {
@@ -176,15 +171,33 @@ function asValues(text: string): unknown[] {
   return String(Number(text)) === text ? [text, Number(text)] : [text]
 }
 
-/** Labels of features by name, in English where a label has several languages. */
-function labelsIn(spec: unknown): ReadonlyMap<string, string> {
-  const { features = [] } = (spec ?? {}) as { features?: { name: string; label?: unknown }[] }
-  return new Map(
-    features.flatMap(({ name, label }) => {
-      const text = isText(label) ? textIn(label, 'en') : null
-      return text === null ? [] : [[name, text] as const]
-    }),
-  )
+/** Reads features by name; a label is in English where it has several languages. */
+function* writtenSteps(spec: unknown): Steps<ReadonlyMap<string, Written>> {
+  const { features = [] } = (spec ?? {}) as { features?: readonly SpecFeature[] }
+  const written = new Map<string, Written>()
+  for (const { name, label, bins } of features) {
+    const text = isText(label) ? textIn(label, 'en') : null
+    written.set(name, { label: text, bounds: bins.flatMap(readBounds) })
+    yield
+  }
+  return written
+}
+
+interface SpecFeature {
+  readonly name: string
+  readonly label?: unknown
+  readonly bins: readonly Bin[]
+}
+
+/** A bin of a category may have anything as its range. */
+interface Bin {
+  readonly range?: unknown
+}
+
+/** Finite bounds of a range. A model has only the neighbour of an open one. */
+function readBounds({ range }: Bin): number[] {
+  const texts = typeof range === 'string' ? range.match(/[^\s,()[\]]+/g) : null
+  return (texts ?? []).map(Number).filter(Number.isFinite)
 }
 
 /** A card without reasons may have anything under this name. */

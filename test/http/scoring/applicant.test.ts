@@ -68,6 +68,23 @@ describe.each(backends)('on $name', (backend) => {
     expect((await makeSchema(slug)).required).toEqual(['income', 'home', 'age', 'code'])
   })
 
+  // The double beside a bound can be the shorter text.
+  test('bounds have all bits of the card, however their ranges are closed', async () => {
+    const spec = card([
+      numeric('income', [
+        ['(-Infinity, 1077.0449829101562)', 1],
+        ['[1077.0449829101562, 3154.594970703125]', 2],
+        ['( 3154.594970703125 , 1e+21]', 3],
+      ]),
+      categorical('home', [['own', 1]]),
+    ])
+    Object.assign(spec.features[1]?.bins[0] ?? {}, { range: 5 })
+    const { slug } = await team.deploy(spec)
+    const { properties } = await makeSchema(slug)
+    expect(properties.income.examples).toEqual([1077.0449829101562, 3154.594970703125, 1e21])
+    expect(properties.home.examples).toEqual(['own'])
+  })
+
   test('its example fits it and scores without a warning, strict and not', async () => {
     for (const spec of [champion, challenger, sampleSpec(), dmgCard()]) {
       const { slug } = await team.deploy(spec)
