@@ -137,9 +137,19 @@ export class Transport {
     const { token, fetch: send = fetch, answerBytesMax = ANSWER_BYTES_MAX } = this.options
     const { method, url, body } = message
     signal?.throwIfAborted()
-    const secret = (typeof token === 'function' ? await token() : token)?.trim()
-    const authorization = secret === undefined ? {} : { authorization: bearer(secret) }
     const timeout = AbortSignal.timeout(timeoutMs)
+    const end = signal === undefined ? timeout : AbortSignal.any([timeout, signal])
+    let secret: string | undefined
+    try {
+      secret = (typeof token === 'function' ? await until(end, token()) : token)?.trim()
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (error !== timeout.reason) throw error
+      const what = `the token did not come within ${timeoutMs} ms`
+      const rest = { reason: 'time_out', attempts: attempt } as const
+      throw new NoAnswerError(`${method} ${url}: ${what}`, rest)
+    }
+    const authorization = secret === undefined ? {} : { authorization: bearer(secret) }
     let response: Response
     let text: string
     try {
@@ -148,7 +158,7 @@ export class Transport {
         headers: { ...message.headers, ...authorization },
         // A redirect would make a GET of a POST, without its body.
         redirect: 'manual',
-        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+        signal: end,
         ...(body !== undefined && { body }),
       })
       text = await readText(response, answerBytesMax)
@@ -171,6 +181,17 @@ export class Transport {
     }
     return answer
   }
+}
+
+/** Waits for a value, or rejects with the reason of the signal. */
+function until<Value>(end: AbortSignal, value: Value | Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(end.reason)
+    end.addEventListener('abort', stop, { once: true })
+    Promise.resolve(value)
+      .then(resolve, reject)
+      .finally(() => end.removeEventListener('abort', stop))
+  })
 }
 
 /** @throws ScorelineError, NoAnswerError */

@@ -219,6 +219,21 @@ test('the signal of the caller ends an attempt and a wait, with its own reason',
   }
 })
 
+// Whoever gives tokens can be away, too: the caller waits no longer than it said.
+test('a token that does not come ends the attempt, and the signal ends the call', async () => {
+  const token = () => new Promise<string>(() => {})
+  const { client, sent } = makeClient([], { token, timeoutMs: 20, attemptsMax: 2 })
+  const error = await failed(client.score('dep_1', {}))
+  expect(error).toBeInstanceOf(NoAnswerError)
+  expect(error).toMatchObject({ reason: 'time_out', attempts: 2 })
+  expect(String(error)).toContain('the token did not come within 20 ms')
+
+  const signal = AbortSignal.timeout(20)
+  const stopped = client.score('dep_1', {}, { signal, timeoutMs: 10_000 })
+  expect(await failed(stopped)).toBe(signal.reason)
+  expect(sent).toEqual([])
+})
+
 test('a token that is a function is asked before each attempt', async () => {
   let asked = 0
   const token = () => Promise.resolve(`token ${++asked}`)
