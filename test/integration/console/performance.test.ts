@@ -102,6 +102,34 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
     }
   })
 
+  test('a definition that somebody else has made or changed is not overwritten', async () => {
+    const { page } = visitor
+    const path = '/v1/outcome-definitions/late'
+    const definition = { window_months: 3, bad_rule_text: '30 days', maturity_months: 3 }
+    const readLabel = async () => {
+      const { outcome_definitions: all } = await team.done('GET', '/v1/outcome-definitions')
+      return all.find(({ id }: { id: string }) => id === 'late')?.label
+    }
+    await visitor.go('outcomes')
+    await visitor.press('Define an outcome')
+    await page.getByLabel('Short name').fill('late')
+    await page.getByRole('textbox', { name: /^Name/ }).fill('Mine')
+    await page.getByLabel('When an account is bad').fill('60 days')
+    await team.done('PUT', path, { label: 'Theirs', ...definition })
+    await visitor.press('Save')
+    await visitor.sees('Another definition has this short name.')
+    await visitor.press('Cancel')
+    await visitor.go('outcomes')
+    await visitor.press('Change Theirs')
+    await page.getByRole('textbox', { name: /^Name/ }).fill('Mine')
+    await team.done('PUT', path, { label: 'Theirs again', ...definition })
+    await visitor.press('Save')
+    await visitor.sees('Somebody else has changed the definition in the meantime')
+    expect(await readLabel()).toBe('Theirs again')
+    await visitor.press('Save')
+    await expect.poll(readLabel).toBe('Mine')
+  })
+
   test('the studio counts bads by the definition that is chosen, and a link shows the same', async () => {
     const team = await Team.of(service)
     const { slug } = await team.deploy({ ...sampleSpec(), version: '2.0.0' })

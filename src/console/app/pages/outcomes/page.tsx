@@ -1,6 +1,7 @@
 import { Button, Textarea, TextInput } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import { api, readData, useAnswer } from '../../api/client.ts'
+import { api, read, readData, useAnswer } from '../../api/client.ts'
+import { ApiError } from '../../api/errors.ts'
 import { useDefinitions } from '../../api/reports.ts'
 import { post } from '../../api/send.ts'
 import { renewAnswers, useUser } from '../../api/state.ts'
@@ -41,11 +42,7 @@ export default function OutcomesPage() {
       </Panel>
       {mayDeploy && <ImportPanel />}
       {asked !== null && (
-        <DefinitionDialog
-          present={asked === 'new' ? null : asked}
-          taken={definitions.data?.map(({ id }) => id) ?? []}
-          onClose={() => setAsked(null)}
-        />
+        <DefinitionDialog present={asked === 'new' ? null : asked} onClose={() => setAsked(null)} />
       )}
     </Page>
   )
@@ -77,15 +74,20 @@ function makeColumns(change: ((one: Definition) => void) | null): Columns<Defini
   ]
 }
 
+const TAKEN = 'Another definition has this short name.'
+
+function overtakenText(now: Definition | null): string {
+  const what = now === null ? 'nothing' : `“${now.label}”, bad is “${now.bad_rule_text}”`
+  return `Somebody else has changed the definition in the meantime: now ${what}. Save again to set what stands here.`
+}
+
 const MONTHS = { type: 'number', min: 1, step: 1, required: true } as const
 
 /** Defines what counts as bad; one that outcomes refer to can't change its rule. */
-function DefinitionDialog(props: {
-  present: Schemas['OutcomeDefinition'] | null
-  taken: readonly string[]
-  onClose: () => void
-}) {
-  const { present, taken, onClose } = props
+function DefinitionDialog(props: { present: Definition | null; onClose: () => void }) {
+  const { present, onClose } = props
+  // The definition that the form began with.
+  const [known, setKnown] = useState(present)
   const { fields, bind } = useFields({
     id: present?.id ?? '',
     label: present?.label ?? '',
@@ -93,25 +95,28 @@ function DefinitionDialog(props: {
     window: String(present?.window_months ?? 12),
     maturity: String(present?.maturity_months ?? 12),
   })
-  const send = () =>
-    readData(
-      api.PUT('/v1/outcome-definitions/{id}', {
-        params: { path: { id: fields.id } },
-        body: {
-          label: fields.label,
-          window_months: Number(fields.window),
-          bad_rule_text: fields.rule,
-          maturity_months: Number(fields.maturity),
-        },
-      }),
-    )
-  const isTaken = present === null && taken.includes(fields.id)
+  const send = async () => {
+    const { outcome_definitions: all } = await read('/v1/outcome-definitions', {})
+    const now = all.find(({ id }) => id === fields.id) ?? null
+    if (present === null && now !== null) throw new ApiError('changed', TAKEN)
+    if (JSON.stringify(now) !== JSON.stringify(known)) {
+      setKnown(now)
+      throw new ApiError('changed', overtakenText(now))
+    }
+    const body = {
+      label: fields.label,
+      window_months: Number(fields.window),
+      bad_rule_text: fields.rule,
+      maturity_months: Number(fields.maturity),
+    }
+    const params = { path: { id: fields.id } }
+    return readData(api.PUT('/v1/outcome-definitions/{id}', { params, body }))
+  }
   return (
     <FormDialog
       title={present === null ? 'Define an outcome' : `Change ${present.label}`}
       send={send}
       changes={['/v1/outcome-definitions', '/v1/deployments/{slug}/performance']}
-      missing={isTaken ? 'Another definition has this short name.' : null}
       onClose={onClose}
     >
       {present === null && (
