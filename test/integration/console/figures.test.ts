@@ -354,6 +354,8 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   test('the swap set has four fields, also with a cut-off of the challenger, and migrations', async () => {
     const { page } = visitor
     await visitor.go(`deployments/${slug}/challengers`)
+    // “106 of 8,660 applicants that the champion declines” made all applicants declined ones.
+    await visitor.sees('applicants that both have scored, at equal approvals')
     await page.getByLabel("Champion's cut-off").fill('480')
     await page.getByLabel("Challenger's cut-off by").selectOption('Same cut-off')
     const fields = async () => {

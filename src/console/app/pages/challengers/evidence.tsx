@@ -94,7 +94,7 @@ function swapSentence(
   const { swap_in: gained, swap_out: lost } = cells
   const basis = isMedian ? `${number(cutoff)}, the median` : number(cutoff)
   const bads = `expected bads ${whole(gained.expected_bads_challenger)} among those in, ${whole(lost.expected_bads_challenger)} among those out, by its own probabilities`
-  return `At equal approvals (${percent(rate)}, cut-off ${basis}) ${name} would approve ${whole(gained.n)} of ${whole(n)} applicants that the champion declines, and decline ${whole(lost.n)} that it approves: ${bads}.`
+  return `Of all ${whole(n)} applicants that both have scored, at equal approvals (${percent(rate)}, cut-off ${basis}), ${name} would approve ${whole(gained.n)} that the champion declines, and decline ${whole(lost.n)} that it approves: ${bads}.`
 }
 
 function MissingFeatures({ swap, modelId }: { swap: Schemas['SwapSet']; modelId: string }) {
