@@ -50,7 +50,8 @@ const COLUMNS: Columns<Access> = [
   { head: 'Since', when: ({ since }) => since },
   { head: 'Ends', when: ({ ends }) => ends },
   {
-    head: 'Last used',
+    // Of a member only the sign-in is known; a session may be used for days after it.
+    head: 'Last used, or signed in',
     cell: (one) => (
       <div className="names">
         <When at={one.lastUsed} />
@@ -115,7 +116,7 @@ export default function AccessReviewPage() {
                   >
                     <strong>{whole(unused.length)}</strong>
                     <Light kind={unused.length > 0 ? 'watch' : 'good'}>
-                      unused for {counted(IDLE_DAYS, 'day')}
+                      no use or sign-in for {counted(IDLE_DAYS, 'day')}
                     </Light>
                   </button>
                 </li>
