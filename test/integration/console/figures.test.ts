@@ -180,6 +180,11 @@ describe.skipIf(chromiumPath() === null)('in a browser', () => {
   // of the 200 whose region the sample knows: 0.3 ln 2.5 + 0.3 ln 1.6 = 0.4159.
   test('the health of a deployment is a light with its figures, and two clicks lead to what moved', async () => {
     const { page } = visitor
+    await visitor.go('')
+    const row = page.getByRole('row').filter({ has: page.locator(`a[href$="/${slug}"]`) })
+    await row.locator('.sparkline circle').first().waitFor()
+    // The levels of an alarm are its own, so the usual one is not drawn.
+    expect(await row.locator('.sparkline .level').count()).toBe(0)
     await visitor.go(`deployments/${slug}`)
     await visitor.heading('Models and traffic')
     const conclusion = page.locator('.conclusion')

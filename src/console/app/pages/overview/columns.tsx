@@ -11,7 +11,7 @@ import { describeReasons } from './reasons.ts'
 type Deployment = Schemas['OverviewDeployment']
 type Week = Schemas['OverviewWeek']
 
-/** The level at which a moderate shift begins, as a line in the series of PSI. */
+/** Where a moderate shift begins, as a line in the series of PSI, unless an alarm has levels. */
 const MODERATE_PSI = 0.1
 
 export const COLUMNS: Columns<Deployment> = [
@@ -58,7 +58,7 @@ function series(
           <Sparkline
             values={values}
             kind={kind}
-            level={level}
+            level={row.alarm === null ? level : undefined}
             label={`${head} of ${weeks} weeks; in the week of ${shortDay(last.from)}: ${text}`}
           />
           <span title={`Week of ${shortDay(last.from)}`}>{text}</span>
