@@ -1,6 +1,6 @@
 import type { Schemas } from '../../api/types.ts'
 import { cellText } from '../../ui/card.ts'
-import { index, number, percent, signed, twoDecimals, whole } from '../../ui/figures.ts'
+import { counted, index, number, percent, signed, twoDecimals, whole } from '../../ui/figures.ts'
 import { Light } from '../../ui/light.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { DataTable } from '../../ui/table.tsx'
@@ -34,7 +34,7 @@ export function WrongBins({ found }: { found: Performance }) {
       <p>
         {striking.length === 0
           ? 'No bin stands out, apart from what is true of all applicants.'
-          : `Apart from what is true of all applicants, ${striking.length} of the bins below stand out. Of a hundred sound bins about five do, by chance.`}
+          : `Apart from what is true of all applicants, ${counted(striking.length, 'bin below stands', 'bins below stand')} out. Of a hundred sound bins about five do, by chance.`}
       </p>
       <DataTable
         caption="Bins that fit least"
