@@ -89,7 +89,8 @@ const ATTEMPTS_MAX = 3
  * `KEPT_MS`; *lost*, when the request has made its change but no answer is kept, for as long. Only
  * a free key is executed. A claim ends in *kept* after a 2xx, and in *free* after any other answer,
  * or when the process dies; if a change was committed under it, it ends in *lost*, since the change
- * must not be made again.
+ * must not be made again. A key is not free either if the log has the score or batch of its claim: a
+ * score is answered from the log, a batch is *lost*.
  *
  * While the service has two secrets, a key is claimed and kept under the hashes of both, so that
  * replicas which have one of them alone execute no request twice.
@@ -375,6 +376,6 @@ export class IdempotencyService {
 interface OpenClaim {
   readonly claims: readonly HashClaim[]
   readonly beganAtMs: number
-  /** What waited for the database when the claim was left; null while its request is executed. */
+  /** The scores that waited for the database when the claim was left; null before. */
   left: { readonly mark: unknown } | null
 }

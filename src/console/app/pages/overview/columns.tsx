@@ -11,7 +11,7 @@ import { describeReasons } from './reasons.ts'
 type Deployment = Schemas['OverviewDeployment']
 type Week = Schemas['OverviewWeek']
 
-/** Where a moderate shift begins, as a line in the series of PSI, unless an alarm has levels. */
+/** The PSI of a moderate shift, drawn as a line unless an alarm has levels of its own. */
 const MODERATE_PSI = 0.1
 
 export const COLUMNS: Columns<Deployment> = [
